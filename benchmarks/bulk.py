@@ -1,14 +1,14 @@
-"""What many files cost that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
+"""The cost of many files that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
 
     python -m benchmarks.bulk [WORK ...] [--files 8000] [--mails 5000] [--mixed 200]
 
-Every work is a folder that `lectern add` takes into a new library. Counted is processor time, of all processes together, less
-that of the same for one small file, which is mostly loading. Beside it stands what reading the same files and embedding their
-texts in one batch takes, in this process and the same run: the ratio of both is what a queue costs that loses nothing.
+Each work is a folder that `lectern add` adds to a new library. The figure is the processor time of all processes together,
+minus that for one small file, which is mostly the start. It is compared with reading the same files and embedding their texts
+in one batch, in this process and the same run. The ratio of both is the cost of a queue that loses nothing.
 
-`files`: texts of one passage each, made from the sample documents. `mixed`: real files of ../shared/data, left out where that
-is not there. `mailbox`: one file of made mails. `lengths`: one worker in this process takes the first 100 files from a queue of
-100 and from one of `--files`.
+`files`: texts of one passage each, from sentences of the sample documents. `mixed`: real files of ../shared/data, if it
+exists. `mailbox`: one file of generated mails. `lengths`: one worker in this process reads the first 100 files of a queue of
+100, and of one of `--files`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from ragcore.readers.registry import read_file, supported_suffixes
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-FEW = 100  # files, the cost of which is compared at two lengths of the queue
+FEW = 100  # files whose cost is compared at two lengths of the queue
 HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}  # folders
-LARGEST = 60_000  # bytes of a file of the mix
+MAX_BYTES = 60_000  # of a file of the mix
 CHUNK_SIZE = IngestSettings().chunk_size
 POLL_SECONDS = 0.2
-WORDS = 30  # of a text, at least
+MIN_WORDS = 30  # of a text
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
 
 
@@ -72,7 +72,7 @@ def sentences() -> list[str]:
 
 def text(number: int, known: Sequence[str]) -> str:
     chance, words = random.Random(number), f"Note {number}."
-    while len(words.split()) < WORDS:
+    while len(words.split()) < MIN_WORDS:
         words += " " + chance.choice(known)
     return words
 
@@ -93,8 +93,8 @@ def make_mailbox(folder: Path, count: int) -> None:
 
 
 def make_mix(folder: Path, count: int) -> None:
-    """Every so many-th of the real files that a reader takes."""
-    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < LARGEST)
+    """A random sample of the real files that a reader accepts."""
+    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < MAX_BYTES)
     readable = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
     chosen = random.Random(1).sample(readable, min(count, len(readable)))
     for number, path in enumerate(chosen):
@@ -102,8 +102,8 @@ def make_mix(folder: Path, count: int) -> None:
 
 
 def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
-    """Processor seconds for reading the files and embedding their passages in one batch, and how many passages these are. What
-    cannot be read takes its time too, and what is there twice is embedded once."""
+    """Processor seconds for reading the files and embedding their passages in one batch, and the number of passages. Unreadable
+    files take time too; equal passages are embedded once."""
     began, documents = time.process_time(), []
     for path in sorted(folder.iterdir()):
         with suppress(RagError):
@@ -115,7 +115,7 @@ def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
 
 
 def processor_seconds(root: int) -> tuple[float, float]:
-    """Processor seconds of a process alone, and with all those below it, also those that have ended."""
+    """Processor seconds of a process alone, and together with all its descendants, including ended ones."""
     parents: dict[int, list[int]] = {}
     times: dict[int, list[float]] = {}  # user, system, and both of those that have ended
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -153,7 +153,7 @@ def add(folder: Path) -> Cost:
 
 
 def files_in(place: Path) -> int:
-    """The rows of a library, and what a zip has become."""
+    """The number of rows of a library, including the files of archives."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{place}/library.db?mode=ro", uri=True)) as db:
         return int(db.execute("SELECT count(*) FROM files").fetchone()[0])
     return 0

@@ -1,4 +1,4 @@
-"""Embedding passages beside llama-index-core: the same model and passages, the same machine, each side in a process of its own.
+"""Compares embedding with llama-index-core: the same model, passages and machine, each side in its own process.
 
     python -m benchmarks.embedding [--passages 2000] [--rounds 3]
 

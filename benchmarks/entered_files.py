@@ -27,7 +27,7 @@ FOLDERS = ["ragcore", "lectern", "pages"]
 
 
 class Entered:
-    """What has been entered since it was made, as a profiler for `sys.setprofile`."""
+    """A profiler for `sys.setprofile` that counts the files and the moves between them."""
 
     def __init__(self, folders: list[str]) -> None:
         self.files, self.moves = set[str](), 0

@@ -53,7 +53,7 @@ def measure(text: Path, question: str) -> list[float]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health")
             page.goto(f"http://127.0.0.1:{port}")
             page.get_by_text("Drop your files here").wait_for()
             painted = time.perf_counter()
@@ -86,7 +86,7 @@ def main() -> None:
     print(f"{'in all':<26}{statistics.median(sum(waits) for waits in rounds):6.2f}")
 
 
-def _wait_for(address: str) -> None:
+def wait_for(address: str) -> None:
     deadline = time.monotonic() + LIMIT / 1000
     while time.monotonic() < deadline:
         with suppress(OSError), urllib.request.urlopen(address, timeout=1):

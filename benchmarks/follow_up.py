@@ -1,4 +1,4 @@
-"""What making a follow-up question stand alone is worth: nDCG@10 of the last message, of ours, and of a person's rewriting.
+"""The gain of rewriting follow-ups as standalone questions: nDCG@10 of the last message, of ours, and of a person's rewriting.
 
     python -m benchmarks.follow_up [--others 1300]
 
@@ -46,7 +46,7 @@ def main() -> None:
     }
     variants = {
         "the last message": {key: texts[-1] for key, texts in queries["lastturn"].items()},
-        "made to stand alone": {
+        "standalone question": {
             key: add_topic(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
             for key, texts in queries["questions"].items()
         },

@@ -53,7 +53,7 @@ def main() -> None:
     texts = {line["_id"]: line["text"] for line in lines if line["_id"] in needed}
     reader = Reader(HuggingFaceEmbedding())
     print(f"{len(cases)} follow-ups\nweight  part         own  before  nothing")
-    for features.CARRIED in WEIGHTS:
+    for features.TOPIC_WEIGHT in WEIGHTS:
         counts = {"development": Counter[str](), "validation": Counter[str]()}
         for id_, question, own, earlier in cases:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
@@ -62,7 +62,7 @@ def main() -> None:
             outcome = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
             counts["validation" if zlib.crc32(id_.encode()) % 2 else "development"][outcome] += 1
         for part, counted in counts.items():
-            print(f"{features.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
+            print(f"{features.TOPIC_WEIGHT:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How well the text of an article is told from the frame of its web page.
+"""How well the text of an article is extracted from its web page.
 
     python -m benchmarks.html
 

@@ -1,13 +1,12 @@
-"""How often "Why wasn't it found?" names the true cause, on failures made on purpose.
+"""How often "Why wasn't it found?" names the true cause of an artificial failure.
 
-    python -m benchmarks.missed              # the share that is right, by cause
-    python -m benchmarks.missed --time       # milliseconds a look in a library of 20,000 passages
+    python -m benchmarks.missed              # the share of right causes, by cause
+    python -m benchmarks.missed --time       # milliseconds of an analysis in a library of 20,000 passages
 
-Made from ../shared/data/squad2_500 and xquad: each failure takes a question, knows the passage that answers it, and keeps it
-out in one way: too few passages, other documents chosen, a least score, a passage that is nothing but the question, the
-document gone, its file a scan, broken or not read yet, the answer's sentence split between two passages, the document in
-German, a follow-up made into another question, a way of answering that does not look. "told": the person has written the
-answer into "What did you expect to find?".
+From ../shared/data/squad2_500 and xquad: each failure excludes the passage that answers a question in one way: too few
+passages, other documents chosen, a minimum score, a passage that repeats the question, a deleted document, a file that is a
+scan, damaged or unread, an answer split between two passages, a German document, a condensed follow-up, a chat mode without a
+search. "hint": the person has typed the answer into "What did you expect to find?".
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Item:
 
 
 class Failures:
-    """`each`: how many of a kind."""
+    """`each` is the number of failures per cause."""
 
     def __init__(self, folder: Path, each: int) -> None:
         self.each = each
@@ -107,7 +106,7 @@ class Failures:
         self.add_document(item.id, item.title, item.text)
 
     def all_failures(self) -> Iterator[tuple[Cause, str, bool]]:
-        """(the true cause, told or not, whether it was named)."""
+        """(true cause, with or without a hint, whether it was named)."""
         plain_ask = Ask("", chat_mode=None, response_mode="no_text", top_k=TOP_K)
         low = list(islice(((item, rank) for item in self.items if 1 < (rank := self.rank(item)) <= 100), self.each))
         for item, rank in low:
@@ -149,7 +148,7 @@ class Failures:
             print(
                 f"    {cause.value} was called {missed.cause.value}: {message.ask.question if message.ask else ''} ({expected})"
             )
-        return cause, "told" if expected else "not told", missed.cause is cause
+        return cause, "hint" if expected else "no hint", missed.cause is cause
 
     def is_retrieved(self, item: Item) -> bool:
         ask = Ask(item.question, chat_mode=None, response_mode="no_text", top_k=TOP_K)
@@ -169,7 +168,7 @@ class Failures:
             row = files.refuse(name, 1, error)
             yield from self.check_both(cause, message, item)
             files.remove(row.id)
-        path = self.library.incoming / "given"
+        path = self.library.incoming / "unread"
         path.write_text(item.text, "utf-8")
         row = self.library.intake.add(path, name).file
         yield from self.check_both(Cause.READING, message, item)
@@ -237,7 +236,7 @@ def measure_time(folder: Path, count: int = 20_000) -> None:
     library, check = Library(folder, embedder=embedder), SentenceCheck(embedder)
     for source, nodes in documents(vectors(count)):
         library.store.upsert(source, nodes)
-    runs, ask = AnswerRuns(library), Ask("Which antibodies were found in the blood?", chat_mode=None, response_mode="no_text")
+    runs, ask = AnswerRuns(library), Ask("Which antibodies are in the blood?", chat_mode=None, response_mode="no_text")
     run = runs.start(library.conversations.create().id, ask)
     run.wait()
     message = library.conversations.message(run.message_id)
@@ -247,9 +246,9 @@ def measure_time(folder: Path, count: int = 20_000) -> None:
         why_missed(library, message, expected, check)
         spent = time.perf_counter() - began
         began = time.perf_counter()
-        embedder.embed_query(f"Which antibodies were found in the blood of {began}?")
+        embedder.embed_query(f"Which antibodies are in the blood of {began}?")
         one = time.perf_counter() - began
-        print(f"{expected or 'not told':24s} {1000 * spent:7.0f} ms; one question is embedded in {1000 * one:.0f} ms")
+        print(f"{expected or 'no hint':24s} {1000 * spent:7.0f} ms; one question is embedded in {1000 * one:.0f} ms")
     library.close()
 
 

@@ -1,12 +1,12 @@
-"""How well questions with a slip of the keyboard are answered, beside the same questions as they are.
+"""How well questions with a typing error are answered, compared with the correct questions.
 
     python -m benchmarks.misspelt
     python -m benchmarks.misspelt --forms
 
-Of each question of squad2_500 and clapnq_dev in ../shared/data one word of five letters or more, never its first letter, has
-two letters in the wrong order, one left out, one twice or another in its place. With --forms, of the questions that hold a form
-of an irregular word, such as "written", each has another in its place. Passages and answers are the application's, without a
-language model. "taken for misspelt": questions of which a word was taken for another.
+In each question of squad2_500 and clapnq_dev in ../shared/data one word of at least five letters gets an error after its first
+letter: two letters swapped, one missing, one doubled, or one replaced. With --forms, a form of an irregular word, such as
+"written", is replaced by another. Passages and answers are the application's, without a language model. "corrected":
+questions in which the application has corrected a word.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(name: str, change: Callable[[str, random.Random], str | None], embed
                         "tokens in the answer": token_recall(text, answers) if answers else None,
                         "answerable refused": is_refusal(text) if answers else None,
                         "unanswerable refused": None if answers else is_refusal(text),
-                        "taken for misspelt": any("meant" in step.facts for step in root.spans("retrieve")),
+                        "corrected": any("meant" in step.facts for step in root.spans("retrieve")),
                     }
                 )
     title = f"{name}, {len(rows['changed'])} questions"
@@ -111,7 +111,7 @@ def measure(name: str, change: Callable[[str, random.Random], str | None], embed
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
+    parser.add_argument("--work", type=Path, default=WORK, help="cache of indexes, as for lectern eval")
     parser.add_argument("--forms", action="store_true", help="another form of an irregular word in place of a slip")
     options = parser.parse_args()
     embedder = HuggingFaceEmbedding()

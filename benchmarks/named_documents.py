@@ -1,24 +1,22 @@
-"""Questions that name what a document is about, which the document does not say, but its file's name does: an essay that says
-"I", a sheet that says "it".
+"""Questions that name the subject of a document which only its file name has, such as an essay that says "I".
 
     python -m benchmarks.named_documents ../shared/data/squad2_500
 
-Made of a data set of paragraphs: of each, a name in one of its questions becomes "it" in the text, and the name of the file.
-Each half of the questions on its own, those whose id has an even CRC-32 first.
+From a data set of paragraphs: a name in a question becomes "it" in the text, and the name of the file. The halves of the
+questions are measured separately; the development half has ids with an even CRC-32.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reader import lines
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask
@@ -31,19 +29,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data_set", type=Path)
     data_set = parser.parse_args().data_set
-    texts = {one["_id"]: one["text"] for one in _lines(data_set / "corpus.jsonl")}
+    texts = {one["_id"]: one["text"] for one in lines(data_set / "corpus.jsonl")}
     names: dict[str, str] = {}
-    questions = [one for one in _lines(data_set / "qa.jsonl") if _names_document(one, texts, names)]
+    questions = [one for one in lines(data_set / "qa.jsonl") if _names_document(one, texts, names)]
     with tempfile.TemporaryDirectory() as folder:
         library = Library.open(Path(folder))
         read(library, texts, names)
         for half, rest in (("development", 0), ("validation", 1)):
             measure(half, library, [one for one in questions if zlib.crc32(one["id"].encode()) % 2 == rest])
         library.close()
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    yield from map(json.loads, path.read_text("utf-8").splitlines())
 
 
 def _names_document(row: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:

@@ -1,10 +1,10 @@
-"""Reads 312 files that are good, broken, locked, scanned or made to do harm, and says which are not as expected.
+"""Reads 312 files that are good, damaged, protected, scanned or malicious, and reports unexpected results.
 
     python -m benchmarks.nasty [folder] [--without-ocr]
 
-One line for each file that is not as expected, then how many of each kind are. The files are ../shared/data/nasty; each line
-of its manifest.jsonl says what to expect of one. They are read in one child process, which tells when any other file is
-opened or anything is connected to.
+Prints one line for each unexpected result, then the counts of each kind. The files are ../shared/data/nasty; each line of its
+manifest.jsonl has the expectations for one. They are read in one child process, which reports when another file is opened or a
+connection is made.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ragcore.readers.registry import read_file, suffix_of
 from ragcore.readers.zip.archive import unpack
 
 FILES = Path(__file__).parents[2] / "shared" / "data" / "nasty"
-WORDS = 0.95  # of the words of a file that must be found
-SECONDS = 60.0  # of processor time for one file
+MIN_WORDS_SHARE = 0.95  # of the expected words of a file
+MAX_SECONDS = 60.0  # of processor time for one file
 TEXT = ("text", "text_short", "text_unverified", "encrypted_then_text")
 PASSWORDS = {  # which the manifest lacks; it says of the first two that they open without
     "pdf_encrypted/r5-user-password.pdf": "asdfzxcv",
@@ -43,7 +43,7 @@ PASSWORDS = {  # which the manifest lacks; it says of the first two that they op
 
 @dataclass
 class Outcome:
-    """What became of a file: its text, or the error; in `locked` what it said without the password that it has."""
+    """The result of a file: its text, or the error. `locked`: the error without its password."""
 
     text: str = ""
     error: str = ""
@@ -86,7 +86,7 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
     name = Path(file["file"]).name
     if outcome.touched:
         return f"touched {outcome.touched}"
-    if outcome.seconds > SECONDS:
+    if outcome.seconds > MAX_SECONDS:
         return f"took {outcome.seconds:.0f} seconds"
     if outcome.error and not issubclass(getattr(ragcore.errors, outcome.error, int), UnreadableFileError):
         return f"{outcome.error}: {outcome.what}"
@@ -103,7 +103,7 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
 
 def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
     missing = [word for word in file["must_words"] if _plain(word) not in _plain(outcome.text)]
-    lost = len(missing) > (1 - WORDS) * len(file["must_words"])
+    lost = len(missing) > (1 - MIN_WORDS_SHARE) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
         return f"lacks {len(missing)} of {len(file['must_words'])} words ({', '.join(missing[:5])}) {outcome.what}"
     escape_formula = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
@@ -112,7 +112,7 @@ def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> 
     if file["expect"] == "encrypted" and not _password(file) and not outcome.error:
         return "opened without a password"
     if file["expect"] == "archive" and outcome.error and ".zip" not in outcome.what + outcome.hint:
-        return f"does not say which archives are taken: {outcome.what}"
+        return f"does not say which archives are supported: {outcome.what}"
     if file["category"] == "pdf_scanned" and ocr and outcome.error:
         return f"was not recognised: {outcome.what}"
     return ""

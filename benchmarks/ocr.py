@@ -1,11 +1,11 @@
-"""Words that each engine of text recognition finds on ten pages whose words are known, and the seconds that it takes.
+"""The words that each engine of text recognition reads on ten pages whose words are known, and its processor time.
 
-    python -m benchmarks.ocr                        # a table: words found, words in the right order, processor-seconds
-    python -m benchmarks.ocr --chinese-font FILE    # where no font with Chinese characters is installed
-    python -m benchmarks.ocr --save FOLDER          # the pages, to look at
+    python -m benchmarks.ocr                        # a table: recall of words, words in the right order, processor-seconds
+    python -m benchmarks.ocr --chinese-font FILE    # if no font with Chinese characters is installed
+    python -m benchmarks.ocr --save FOLDER          # the pages as pictures
 
-An engine that is not installed is left out. "as read" is what Lectern does: the first engine that is sure of what it reads, and
-pages that lie on their side turned.
+An engine that is not installed is skipped. "as read" is the setting of Lectern: the first engine that is sure of its result,
+and pages on their side turned.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ragcore.readers.ocr.recognised_page import RecognisedPage
 
 
 class Outcome(NamedTuple):
-    """`found` and `ordered` are shares of a page's words: found anywhere, and found in the right order."""
+    """`recall` and `ordered` are shares of a page's words: read at all, and read in the right order."""
 
-    found: float
+    recall: float
     ordered: float
     seconds: float
 
@@ -62,13 +62,13 @@ def main() -> None:
         for engine in recognition.installed_engines()
     }
     readings["as read"] = recognition.recognise
-    print("| page | words |" + "".join(f" {name}: found, in order, seconds |" for name in readings))
+    print("| page | words |" + "".join(f" {name}: recall, in order, seconds |" for name in readings))
     print("|---|--:|" + "--:|" * len(readings))
     for page in pages:
         cells = [measure(page, read) for read in readings.values()]
         print(
             f"| {page.name} | {len(page.words)} |"
-            + "".join(f" {cell.found:.0%}, {cell.ordered:.0%}, {cell.seconds:.1f} |" for cell in cells),
+            + "".join(f" {cell.recall:.0%}, {cell.ordered:.0%}, {cell.seconds:.1f} |" for cell in cells),
             flush=True,
         )
 

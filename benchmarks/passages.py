@@ -35,7 +35,7 @@ def vectors(count: int, seed: int = 0, clusters: int = CLUSTERS) -> Any:
 
 
 def texts(count: int, first: int = 0) -> Iterator[str]:
-    """Passages of LENGTH characters; when the text has come to its end, it is told apart by the passage's number."""
+    """Passages of LENGTH characters. When the text repeats, the passages begin with their numbers, so that they differ."""
     text = _corpus()
     pieces = len(text) // LENGTH
     for number in range(first, first + count):

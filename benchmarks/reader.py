@@ -1,15 +1,15 @@
-"""How the reader that quotes does with each of its sets, and the fit of its weights.
+"""Measures the extractive reader on each of its data sets, and fits its weights.
 
     python -m benchmarks.reader          # a table of each set: development and validation half
-    python -m benchmarks.reader --fit    # fits `ragcore.extractive.weights` anew, and prints it
-    python -m benchmarks.reader --fit --without-words  # for embedders that give no vectors of words
-    python -m benchmarks.reader --fit --multilingual   # for the embedder for every language
+    python -m benchmarks.reader --fit    # fits `ragcore.extractive.weights` again, and prints them
+    python -m benchmarks.reader --fit --without-words  # for embedders without vectors of words
+    python -m benchmarks.reader --fit --multilingual   # for the multilingual embedder
 
-Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 that are invented,
-each asked alone, eight questions that it answers, in its own words or in others, and three that it does not. Passages are those
-that the application finds with its default settings. `--sets` names some of them, with commas between them; `--data` is another
-folder. "xquad/en<xquad/de" is xquad/en asked in German, each question once more without the passages that answer it. Weights
-are fitted to the development halves of FITTED, or FITTED_MULTILINGUAL.
+Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 invented ones,
+each the only passage for its questions: eight that it answers, in its own words or others, and three that it does not. Other
+passages are retrieved with the application's default settings. `--sets` selects sets, separated by commas; `--data` is another
+folder. "xquad/en<xquad/de" is xquad/en with the German questions, each also without the passages that answer it. Weights are
+fitted to the development halves of FIT_SETS, or FIT_SETS_MULTILINGUAL.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ FIT_SETS = ("squad2_500", "clapnq_dev", "everyday")
 FIT_SETS_MULTILINGUAL = ("squad2_500", "everyday", "xquad/de", "xquad/zh", "xquad/en<xquad/de")
 MAX_XQUAD = 200  # questions of xquad
 RIDGE = 0.002
-FIT_CHARS = 2000  # characters of the sentences that are measured to fit: more than for a reader
+FIT_CHARS = 2000  # of the sentences that are measured for a fit; more than the reader measures
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question and its passages. `gold`: sentences that answer, word for word, where the set says; without `answers` and
-    `must`, nothing answers."""
+    """A question and its passages. `gold`: the sentences that answer it, word for word, if the set has them. Without `answers`
+    and `must`, the passages have no answer."""
 
     name: str
     question: str
@@ -78,7 +78,7 @@ class Case:
         return bool(self.answers or self.must)
 
     def right_share(self, text: str) -> float:
-        """0 to 1: of must-words or of an answer's tokens; 1 or 0 where an answer is a name or a number."""
+        """0 to 1: the share of must-words or of an answer's tokens; 1 or 0 if an answer is a name or a number."""
         if self.must:
             return float(has_must_words(text, self.must))
         plain_text = MARKS.sub("", text)
@@ -90,16 +90,16 @@ class Case:
 
 
 @dataclass(frozen=True)
-class ReaderAnswer:
-    """`likeliest`: sentences, best first."""
+class Reply:
+    """`ranked`: sentences, best first."""
 
     outcome: Outcome
     text: str
-    likeliest: list[str]
+    ranked: list[str]
 
 
 class WithoutWords:
-    """The default embedder as one that gives the vectors of texts alone."""
+    """The default embedder without vectors of words."""
 
     def __init__(self) -> None:
         self._embedder = HuggingFaceEmbedding()
@@ -149,7 +149,7 @@ def _stand_alone(trial: Trial) -> str:
 
 
 def _everyday() -> Iterator[Case]:
-    """Each document is asked alone, as one passage."""
+    """Each document is one passage, the only one for its questions."""
     rows = [json.loads(line) for line in (EVERYDAY / "qa.jsonl").read_text("utf-8").splitlines()]
     documents = sorted({row["document"] for row in rows})
     texts = [(EVERYDAY / document).read_text("utf-8") for document in documents]
@@ -160,14 +160,14 @@ def _everyday() -> Iterator[Case]:
         yield Case("everyday", row["question"], [passage], tuple(row["answers"]), frozenset(), (), development)
 
 
-def read_case(llm: ExtractiveLLM, case: Case) -> ReaderAnswer:
+def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
     reading = llm.read(case.question, case.passages)
-    return ReaderAnswer(
+    return Reply(
         reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.best_first]
     )
 
 
-def figures(cases: Sequence[Case], answers: Sequence[ReaderAnswer]) -> dict[str, float]:
+def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]:
     """Shares; those of `answerable` questions first."""
     pairs = list(zip(cases, answers, strict=True))
     yes, no = ([pair for pair in pairs if pair[0].answerable is answerable] for answerable in (True, False))
@@ -176,28 +176,25 @@ def figures(cases: Sequence[Case], answers: Sequence[ReaderAnswer]) -> dict[str,
         return float(np.mean(list(values)))
 
     return {
-        "best sentence": mean(case.right_share(" ".join(answer.likeliest[:1])) for case, answer in yes),
-        "best three": mean(case.right_share(" ".join(answer.likeliest[:3])) for case, answer in yes),
-        "right, shown": mean(case.right_share(answer.text) for case, answer in yes),
-        "right, as answer": mean(case.right_share(answer.text) * (answer.outcome == "answer") for case, answer in yes),
+        "best sentence": mean(case.right_share(" ".join(reply.ranked[:1])) for case, reply in yes),
+        "best three": mean(case.right_share(" ".join(reply.ranked[:3])) for case, reply in yes),
+        "right, shown": mean(case.right_share(reply.text) for case, reply in yes),
+        "right, as answer": mean(case.right_share(reply.text) * (reply.outcome == "answer") for case, reply in yes),
         **{
-            f"{outcome}, answerable": mean(float(answer.outcome == outcome) for _, answer in yes)
-            for outcome in get_args(Outcome)
+            f"{outcome}, answerable": mean(float(reply.outcome == outcome) for _, reply in yes) for outcome in get_args(Outcome)
         },
-        **{
-            f"{outcome}, not there": mean(float(answer.outcome == outcome) for _, answer in no) for outcome in get_args(Outcome)
-        },
-        "characters": mean(float(len(answer.text)) for _, answer in pairs),
+        **{f"{outcome}, not there": mean(float(reply.outcome == outcome) for _, reply in no) for outcome in get_args(Outcome)},
+        "characters": mean(float(len(reply.text)) for _, reply in pairs),
     }
 
 
 def print_table(name: str, cases: Sequence[Case], embedder: Embedder) -> None:
     llm = ExtractiveLLM(embedder)
     for half in (True, False):
-        half_of_cases = [case for case in cases if case.development is half]
-        if half_of_cases:
-            print(f"{name}, {'development' if half else 'validation'}: {len(half_of_cases)} questions")
-            for figure, value in figures(half_of_cases, [read_case(llm, case) for case in half_of_cases]).items():
+        selected = [case for case in cases if case.development is half]
+        if selected:
+            print(f"{name}, {'development' if half else 'validation'}: {len(selected)} questions")
+            for figure, value in figures(selected, [read_case(llm, case) for case in selected]).items():
                 print(f"  {figure:34} {value:8.3f}")
 
 
@@ -258,15 +255,13 @@ def _is_right(case: Case, sentence: str) -> bool:
 
 
 def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:
-    """To choose the thresholds by: quantiles of the best sentence's log odds."""
+    """Prints quantiles of the best sentence's log odds, for the choice of thresholds."""
     shares = (0.02, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9)
     print(f"log odds of the best sentence at {shares}")
     for name in dict.fromkeys(case.name for case in cases):
         for answerable in (True, False):
             best = [
-                values.max()
-                for case, values in zip(cases, odds, strict=True)
-                if (case.name, case.answerable) == (name, answerable)
+                row.max() for case, row in zip(cases, odds, strict=True) if (case.name, case.answerable) == (name, answerable)
             ]
             quantiles = " ".join(f"{value:6.2f}" for value in np.quantile(best, shares))
             print(f"  {name + (', answerable' if answerable else ', not there'):28} {quantiles}")

@@ -1,11 +1,11 @@
-"""How the disk store grows, from a thousand passages to a million; draws docs/scaling.svg and prints the table.
+"""How the disk store grows, from a thousand passages to a million. Draws docs/scaling.svg and prints the table.
 
     OMP_NUM_THREADS=1 python -m benchmarks.scaling [--embeddings ROWS.npy] [--words] [--sizes 1000 10000 ...]
 
-The first vectors are embeddings of real passages, made by the bundled model unless a file of them is given; the others are
-mixes of two of these with a little noise, and the questions are real ones held back. One library grows through all sizes;
-building is one process, and at each size another opens it, asks, and ends. `--words` has words collected and asked for too,
-which takes most of the time of building. Needs about 3 kB of disk a passage.
+The first vectors are embeddings of real passages, from a file or by the bundled model. The others are mixtures of two of these
+with a little noise; the questions are real ones that are not in the store. One library grows through all sizes: one process
+builds it, and at each size another opens it, searches, and ends. `--words` also indexes and searches keywords, which takes most
+of the time of building. Needs about 3 kB of disk per passage.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ragcore.vector_stores.search import nearest
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "scaling.svg"
 SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000)
-BLOCK = 1_000  # vectors made at a time
-REAL = 2_000  # passages embedded when no file is given
+BLOCK = 1_000  # vectors that are generated at a time
+REAL = 2_000  # passages that are embedded if there is no file
 QUESTIONS = 200
 RECALL_QUESTIONS = 50
 TOP = 10
-AT_ONCE = 50  # documents stored in one transaction
+BATCH = 50  # documents in one transaction
 WORDS = "what is the effect of treatment on growth", "patients with acute disease", "pressure at high speed"
 
 
@@ -68,14 +68,14 @@ def _store(folder: Path, words: bool) -> DiskStore:
 
 
 def build(folder: Path, real: Any, first: int, count: int, words: bool) -> dict[str, float]:
-    """Seconds to store `count` more passages, and whatever is on the disk then."""
+    """Stores `count` more passages. Returns the seconds, and the size on disk."""
     store, seconds = _store(folder, words), 0.0
     for start in range(first, first + count, BLOCK):
         batch = list(_documents(start, rows_of(real, start, BLOCK)))
-        for at in range(0, len(batch), AT_ONCE):
+        for at in range(0, len(batch), BATCH):
             began = time.process_time()
             with store._database.transaction():
-                for document, nodes in batch[at : at + AT_ONCE]:
+                for document, nodes in batch[at : at + BATCH]:
                     store.upsert(document, nodes)
             seconds += time.process_time() - began
     store._database.shrink()
@@ -106,13 +106,8 @@ def serve(folder: Path, questions: Any, words: bool) -> dict[str, float]:
     }
     if words:
         store.keyword_search(WORDS[0], TOP)
-        keyword_seconds = sorted(
-            _seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS
-        )
-        figures |= {
-            "words p50 ms": 1e3 * statistics.median(keyword_seconds),
-            "words p95 ms": 1e3 * keyword_seconds[int(0.95 * len(keyword_seconds))],
-        }
+        times = sorted(_seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS)
+        figures |= {"words p50 ms": 1e3 * statistics.median(times), "words p95 ms": 1e3 * times[int(0.95 * len(times))]}
     return figures
 
 
@@ -135,7 +130,7 @@ def recall(folder: Path, questions: Any, words: bool) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are asked")
+    parser.add_argument("--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are the questions")
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--step", nargs="+", help=argparse.SUPPRESS)

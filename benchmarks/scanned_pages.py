@@ -69,7 +69,7 @@ class ScannedPage:
 
 
 def scanned_pages(chinese_font: str | None = None) -> list[ScannedPage]:
-    """All ten; without a font that has Chinese characters, nine. OSError where no font for Latin letters is found."""
+    """All ten; without a font that has Chinese characters, nine. OSError without a font for Latin letters."""
     latin = _font(LATIN_FONTS, 38)
     pages = [
         _page(name, _draw_text(text, latin), text)
@@ -89,7 +89,7 @@ def scanned_pages(chinese_font: str | None = None) -> list[ScannedPage]:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """What is counted: words without the punctuation around them, in Chinese each character."""
+    """The words without the punctuation around them; in Chinese each character."""
     if any("\u4e00" <= sign <= "\u9fff" for sign in text):
         return tuple(sign for sign in text if sign.isalnum())
     return tuple(word for each in text.split() if (word := each.strip(".,:;!?¡¿|'\"()")))
@@ -105,7 +105,7 @@ def _font(names: Sequence[str], size: int) -> ImageFont.FreeTypeFont:
             return ImageFont.truetype(name, size)
         except OSError:
             continue
-    raise OSError(f"none of the fonts {', '.join(names)} was found")
+    raise OSError(f"none of the fonts {', '.join(names)} is installed")
 
 
 def _draw_text(text: str, font: ImageFont.FreeTypeFont) -> Image.Image:
@@ -114,7 +114,7 @@ def _draw_text(text: str, font: ImageFont.FreeTypeFont) -> Image.Image:
     return paper
 
 
-def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, left: int, top: int, width: int) -> None:
+def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, x: int, top: int, width: int) -> None:
     pen = ImageDraw.Draw(paper)
     spaced = text[0] < "\u4e00"
     line, space = "", " " if spaced else ""
@@ -123,7 +123,7 @@ def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, left: in
         if word and pen.textlength(longer, font=font) <= width:
             line = longer
             continue
-        pen.text((left, top), line, font=font, fill=20)
+        pen.text((x, top), line, font=font, fill=20)
         line, top = word, top + round(1.4 * font.size)
 
 
@@ -151,7 +151,7 @@ def _noisy(paper: Image.Image) -> Image.Image:
 
 
 def _photograph(paper: Image.Image) -> Image.Image:
-    """Held at a slant, lit from one side, a little out of focus, on a dark table."""
+    """As in a photograph: at an angle, lit from one side, a little out of focus, on a dark table."""
     width, height = paper.size
     corners = (-90, -60, -140, height + 90, width + 60, height + 150, width + 110, -120)  # from the top left, counterclockwise
     sheet = paper.transform(paper.size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC, fillcolor=70)

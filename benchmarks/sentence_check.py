@@ -1,12 +1,12 @@
-"""How well the sentence check tells what a passage says from what it does not.
+"""How well the sentence check separates what a passage says from what it does not.
 
-    python -m benchmarks.sentence_check             # the figures of the held-out half
-    python -m benchmarks.sentence_check --fit       # fits weights and limits anew on the other half
+    python -m benchmarks.sentence_check             # the figures of the validation half
+    python -m benchmarks.sentence_check --fit       # fits weights and limits on the development half
 
-Made from ../shared/data/clapnq_dev: each sentence of a gold answer is held against its own passage, which says it, and against
-passages that do not: one drawn by lot, the one that the words of the question find next, and its own with the sentence
-falsified: another number, another name, a "not", or another number or name that the passage has elsewhere. A question belongs
-to the half that the hash of its id says.
+From ../shared/data/clapnq_dev: each sentence of a gold answer is compared with its own passage, which says it, and with others
+that do not: a random one, the next best for the question, and its own passage with a falsified sentence: another number,
+another name, a "not", or another number or name that stands elsewhere in the passage. The hash of its id decides about the
+half of a question.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "clapnq_dev"
 RIDGE = 0.002
-MAX_DOUBTED = 0.1  # share of what is said that may fall short of supported
-MAX_PASSED = 0.05  # share of what another passage says nothing of that may pass for weak
+MAX_DOUBTED = 0.1  # share of true sentences that may be less than supported
+MAX_PASSED = 0.05  # share of sentences about another passage that may be weak
 RESAMPLES = 1000
-KINDS = ("drawn by lot", "found next", "number", "name", "not", "its number", "its name")
+KINDS = ("random", "next best", "number", "name", "not", "its number", "its name")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def cases() -> list[Case]:
         for _, end, claim, _ in claims(item["answers"][0]):
             if claims_nothing(claim, item["answers"][0][end:]):
                 continue
-            against = [("own", claim, passage), ("drawn by lot", claim, other), ("found next", claim, next_best)]
+            against = [("own", claim, passage), ("random", claim, other), ("next best", claim, next_best)]
             against += [(kind, false, passage) for kind, false in falsify(claim, passage, names, lot)]
             against += [(kind, false, passage) for kind, false in exchange(claim, passage, second_lot)]
             for kind, statement, text in against:
@@ -102,7 +102,7 @@ NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
 
 
 def fit(cases_: Sequence[Case]) -> None:
-    """Logistic regression in which what is said weighs as much as all that is not."""
+    """Logistic regression. The true sentences have the same weight as all others together."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     rows = np.array([case.measured for case in cases_])
@@ -131,7 +131,7 @@ def fit(cases_: Sequence[Case]) -> None:
     print(f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, {np.quantile(others, 1 - MAX_PASSED):.2f}")
 
 
-PART = {"drawn by lot": 0.3, "found next": 0.3, "number": 0.1, "name": 0.1, "not": 0.1, "its number": 0.1, "its name": 0.1}
+PART = {"random": 0.3, "next best": 0.3, "number": 0.1, "name": 0.1, "not": 0.1, "its number": 0.1, "its name": 0.1}
 
 
 def report(some: Sequence[Case]) -> None:

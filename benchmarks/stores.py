@@ -1,10 +1,10 @@
-"""Keeping and searching vectors, side by side with llama-index-core: the same passages and vectors, the same machine.
+"""Storing and searching vectors, compared with llama-index-core: the same passages and vectors, the same machine.
 
     OMP_NUM_THREADS=1 python -m benchmarks.stores [--rounds N]
 
-Each step of each side runs in a process of its own, in turns; the figures are medians of CPU seconds, imports left out.
-Embeddings are given, so that no model is in the figures. What would take the peer very long is measured at a smaller size, and
-the row says so. Bytes and memory are ours alone, beside what is allowed them.
+Each step of each side runs in its own process, in turns. The figures are medians of CPU seconds without imports. Embeddings
+are generated, so that no model is in the figures. What would take the peer very long is measured at a smaller size, as its row
+says. Bytes and memory are only ours, with their limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.passages import DIMENSION, EACH, LENGTH, documents, vectors
 
 SMALL, LARGE = 20_000, 100_000
 INSERTS = 1000
-THEIR_INSERTS = 2  # kept after half of INSERTS, where one takes what all take on average
+THEIR_INSERTS = 2  # measured after half of INSERTS, where one takes the average time of all
 TOP = 10
 QUERIES = 20
 
@@ -33,7 +33,7 @@ PERSIST_AGAIN = f"persist again after one insert into {SMALL:,}"
 OPEN = f"open {SMALL:,} and answer the first query"
 TOP_SMALL = f"top-10 of {SMALL:,}"
 TOP_LARGE = f"top-10 of {LARGE:,}"
-INSERT = f"insert {INSERTS:,} documents one by one, each kept"
+INSERT = f"insert {INSERTS:,} documents one by one, each persisted"
 ROWS = (PERSIST, PERSIST_AGAIN, OPEN, TOP_SMALL, TOP_LARGE, INSERT)
 
 T = TypeVar("T")
@@ -74,11 +74,11 @@ def our_build(folder: Path) -> dict[str, float]:
 def our_open(folder: Path) -> dict[str, float]:
     from ragcore import QueryBundle, StorageContext, load_index_from_storage
     from ragcore.embeddings.hashing import HashEmbedding
-    from ragcore.storage.disk import DiskStorage  # noqa: F401 - imports are left out
+    from ragcore.storage.disk import DiskStorage  # noqa: F401 - imports are not measured
 
     clock, model = Clock(), HashEmbedding()
     questions = [QueryBundle("", embedding=row) for row in vectors(QUERIES, seed=1)]
-    our_index(vectors(EACH)).as_retriever().retrieve(questions[0])  # which imports the rest
+    our_index(vectors(EACH)).as_retriever().retrieve(questions[0])  # imports the rest
 
     def answer() -> Any:
         context = StorageContext.from_defaults(persist_dir=folder / "small")
@@ -92,7 +92,7 @@ def our_open(folder: Path) -> dict[str, float]:
     nodes = [node for _, nodes in documents(vectors(EACH, seed=2)) for node in nodes]
     context = StorageContext.from_defaults(persist_dir=folder / "small")
     index = load_index_from_storage(context, embed_model=model)
-    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_rename(nodes)))  # which keeps it
+    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_rename(nodes)))  # which persists it
     return clock.figures
 
 
@@ -139,9 +139,9 @@ def our_serve(folder: Path) -> dict[str, float]:
 
 
 def our_bandwidth(folder: Path) -> dict[str, float]:
-    """Of one read of the large matrix: what numpy needs for it in memory, and an exact search for it on disk.
+    """The time to read the large matrix: for numpy in memory, and for an exact search on disk.
 
-    And what the store finds of what the exact search does, and how long the signs take where nothing is near.
+    Also the recall of the store, and its time for a question without near vectors.
     """
     from ragcore.vector_stores.search import nearest
 
@@ -237,7 +237,7 @@ def their_open(folder: Path) -> dict[str, float]:
 
 
 def their_fill(folder: Path) -> dict[str, float]:
-    """Documents kept one by one: measured in the middle, where one takes what all take on average."""
+    """Documents persisted one by one: measured in the middle, where one takes the average time of all."""
     index = their_index(vectors(INSERTS * EACH // 2))
     batches = [their_nodes(vectors(EACH, seed=3 + number), f"{number} ") for number in range(THEIR_INSERTS)]
     started = time.process_time()
@@ -302,8 +302,8 @@ def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> N
     )
     speeds = {row: us["gigabytes"] / us[row] for row in ("sum", "product", "search")}
     print(
-        f"Of the {TOP} nearest of {LARGE:,} by an exact search, {us['recall']:.1%} are found. A question that nothing is near"
-        f" takes {us['nothing near']:.5f}."
+        f"Of the {TOP} nearest of {LARGE:,} by an exact search, the store returns {us['recall']:.1%}. A question without near"
+        f" vectors takes {us['nothing near']:.5f}."
     )
     print(
         f"Exact search of {LARGE:,}: {speeds['search']:.1f} GB/s; numpy in memory: sum {speeds['sum']:.1f}, product"

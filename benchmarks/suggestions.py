@@ -1,7 +1,7 @@
-"""How good suggested questions are before they are checked: the share whose own document is among the first three passages that
-the library finds. And those that are suggested in the end.
+"""How good suggested questions are before they are checked: the share whose own document is among the first three passages of a
+search. Also prints the final suggestions.
 
-    python -m benchmarks.suggestions LIBRARY ...    # folders of libraries, with what is to be measured read
+    python -m benchmarks.suggestions LIBRARY ...    # folders of libraries whose files are read
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from lectern.ask.suggested_questions import MAX_RANK, Candidate, candidates, is_near
 from lectern.library import Library
 
-OF_EACH = 3  # questions of each document, the most telling ones
+MAX_PER_DOCUMENT = 3  # questions, the best ones
 
 
 def main() -> None:
@@ -28,12 +28,13 @@ def main() -> None:
 def measure(library: Library) -> None:
     documents = [document.id_ for document in library.store.documents()]
     by_document = [
-        [Candidate(question, document) for question in candidates(library.store, document)[:OF_EACH]] for document in documents
+        [Candidate(question, document) for question in candidates(library.store, document)[:MAX_PER_DOCUMENT]]
+        for document in documents
     ]
     first = [questions[0] for questions in by_document if questions]
     every = [question for questions in by_document for question in questions]
     print(f"{library.folder.name}: {len(documents)} documents, {len(first)} with a question")
-    print(f"  first of each: {share(library, first)}; first {OF_EACH} of each: {share(library, every)}")
+    print(f"  first of each: {share(library, first)}; first {MAX_PER_DOCUMENT} of each: {share(library, every)}")
     began = time.perf_counter()
     suggestions = library.suggestions.generate()
     print(f"  suggested in {time.perf_counter() - began:.1f} s: {share(library, suggestions)}")

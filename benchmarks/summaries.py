@@ -1,11 +1,11 @@
-"""How well a summary of several documents, made with no language model, covers them.
+"""How well a summary of several documents, without a language model, covers them.
 
     python -m benchmarks.summaries ../shared/data
 
-Four articles of `clapnq_dev` beside one of `azure_northwind`'s long documents, as many times as there are articles for: each
-of the five should be quoted, and an article's sentences should name what it is about, a word of its title, which is not
-part of its text. No sentence should come twice, and where a length is asked for it should be kept. Each half of the articles
-on its own, those whose id has an even CRC-32 first.
+Each summary is of four articles of `clapnq_dev` and one of `azure_northwind`'s long documents. It should quote each of the
+five, and the sentences of an article should have a word of its title, which is not part of its text. No sentence should be
+repeated, and a requested length should be right. The halves of the articles are measured separately; the development half has
+ids with an even CRC-32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lectern.schema import Ask, build_sources
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import quotes_in
 
-ARTICLES = 4  # beside each long document
+ARTICLES = 4  # with each long document
 WISHES = {
     "Summarise these documents.": None,
     "Summarise these documents in three sentences.": 3,
@@ -83,13 +83,13 @@ def measure(half: str, library: Library, names: dict[str, set[str]], groups: lis
             counts["named"] += sum(bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group)
             counts["sentences"] += len(quotes)
             counts["twice"] += len(quotes) - len({quote.text for quote in quotes})
-            counts["kept"] += length is None or len(quotes) == length
+            counts["right length"] += length is None or len(quotes) == length
         print(
             f"{half}: {wish} documents quoted {counts['quoted'] / counts['documents']:.3f}, subject named"
             f" {counts['named'] / counts['articles']:.3f} of {counts['articles']} articles,"
             f" {counts['sentences'] / len(groups):.1f}"
             f" sentences, {counts['twice']} twice"
-            + ("" if length is None else f", length kept {counts['kept'] / len(groups):.3f}"),
+            + ("" if length is None else f", right length {counts['right length'] / len(groups):.3f}"),
             flush=True,
         )
 

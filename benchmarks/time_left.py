@@ -1,14 +1,13 @@
-"""How far the time left that is shown for a queue is from the time that it then took.
+"""The error of the time left on the screens while a queue of files is read.
 
-    python -m benchmarks.time_left [MIX ...] [--load alone|beside]
+    python -m benchmarks.time_left [MIX ...] [--load idle|busy]
 
-Every mix is given at once to a new library in a temporary folder, whose worker is then started as the application starts it:
-nothing is known of the machine but what it shows meanwhile. Each is read once `alone`, that is beside what else this machine
-does, and once `beside` a process that keeps one core busy. The time left is looked at five times a second. A row tells of the
-looks after the first tenth of the whole time, and without its last second: how many there were, the share that was within a
-factor of two of the time that was really left, and the furthest off of them, as a factor (under 1: too little was said) and at
-what part of the whole time. The files are of ../shared/data; a mix without any there is left out, and so is one of scans
-without tesseract.
+Each mix is added to a new library in a temporary folder, whose worker then starts as in the application, without any knowledge
+of the machine. Each is read once on the machine as it is (`idle`), and once with a process that keeps one core busy (`busy`).
+The time left is read five times a second. A row of the table is about the readings after the first tenth of the whole time and
+before the last second: their number, the share within a factor of two of the true time left, and the largest error, as a
+factor (under 1: too low) and at what part of the whole time. The files are of ../shared/data. A mix without its files, and one
+of scans without tesseract, is skipped.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ KINDS = (
     "html_xml/tika434.html", "html_xml/fake-html-pre.htm",
 )  # fmt: skip
 SCANS = 10  # pages
-POLL_SECONDS = 0.2  # seconds between two looks
-IGNORED_SECONDS = 1.0  # seconds that are not counted: "a few seconds" is all that is shown of the last five
-LOADS = ("alone", "beside")
-# Ends when its standard input closes, which it does however this process ends.
+POLL_SECONDS = 0.2
+IGNORED_SECONDS = 1.0  # at the end. The screens say "a few seconds" for the last five.
+LOADS = ("idle", "busy")
+# Ends when its standard input closes, as it does when this process ends for any reason.
 BUSY = """
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
 while True: pass
 """
 
-Samples = list[tuple[float, float]]  # seconds since the beginning, and those that were said to be left
+Samples = list[tuple[float, float]]  # seconds since the beginning, and the estimated seconds left
 
 
 def cold(_: Path) -> list[Path]:
@@ -99,13 +98,13 @@ MIXES: dict[str, Callable[[Path], list[Path]]] = {
 
 
 def measure(mix: str, load: str) -> Samples:
-    """Of nothing, where the files are not there."""
+    """Empty if the files do not exist."""
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         files = [path for path in MIXES[mix](folder) if path.exists()]
         if not files:
             return []
-        if load == "beside":
+        if load == "busy":
             ending.enter_context(subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE))
         library = Library.open(folder / "library")
         ending.callback(library.close)
@@ -121,20 +120,20 @@ def read(library: Library, files: list[Path]) -> Samples:
 
 
 def reindex(library: Library) -> Samples:
-    """Its passages are cut anew to three quarters of their length."""
+    """Rebuilds the index with passages of three quarters of their length."""
 
-    def seconds_left_() -> float | None:
+    def estimate_left() -> float | None:
         next_version = library.store.versions.next_version()
         return None if next_version is None or next_version.state != "building" else next_version.seconds_left or 0.0
 
     library.rebuilds.start(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
-    return poll(seconds_left_)
+    return poll(estimate_left)
 
 
-def poll(seconds_left_: Callable[[], float | None]) -> Samples:
-    """Until nothing is left."""
+def poll(estimate_left: Callable[[], float | None]) -> Samples:
+    """Reads the estimate until the work has ended."""
     began, samples = time.monotonic(), Samples()
-    while (estimate := seconds_left_()) is not None:
+    while (estimate := estimate_left()) is not None:
         samples.append((time.monotonic() - began, estimate))
         time.sleep(POLL_SECONDS)
     return [*samples, (time.monotonic() - began, 0.0)]

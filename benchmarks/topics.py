@@ -1,9 +1,9 @@
-"""How often the library answers what is asked of a topic in the words people have for it, with no language model.
+"""How often the library answers questions about a topic, in several everyday forms, without a language model.
 
-    python -m benchmarks.topics LIBRARY ...    # folders of libraries, with what is to be measured read
+    python -m benchmarks.topics LIBRARY ...    # folders of libraries whose files are read
 
-Topics are the headings of the documents: an answer should cite the passage that has the heading, or its neighbour, and none
-should be refused. Of `ELSEWHERE`, what the documents have no word of, each should be refused.
+Topics are the headings of the documents. An answer should cite the passage with the heading, or its neighbour, and none should
+be refused. Questions about topics of `ELSEWHERE` for which the documents have no word should be refused.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from ragcore.errors import InputError, Problem, RagError
 logger = logging.getLogger(__name__)
 
 TIMEOUT = 30.0  # seconds without a byte
-TRIES = 4  # Maximum number of tries without a byte, after a connection was lost.
+MAX_TRIES = 4  # without a byte, after a connection was lost
 PAUSE_SECONDS = 1.0  # between two tries, times the number of tries
 SPARE_BYTES = 500_000_000  # of the disk that must stay free
 END_SECONDS = 5.0
@@ -182,7 +182,7 @@ class ModelDownloads:
                 self._receive(model, url, headers)
             except httpx.TransportError as error:
                 tries = tries + 1 if self._size(model) == before else 1
-                if tries >= TRIES:
+                if tries >= MAX_TRIES:
                     raise _unreachable(url, begun=self._size(model) > 0) from error
             else:
                 tries += 1

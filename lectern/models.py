@@ -31,8 +31,8 @@ from ragcore.llms.server_llm import ServedLLM
 from ragcore.prompts.wording import GENERATION
 
 CHECK_TIMEOUT = 8.0  # seconds for a server to list its models
-LOADED_AT_ONCE = 1.0  # seconds
-CHECK_LENGTH = 16  # tokens; the minimum of some servers
+QUICK_LOAD_SECONDS = 1.0  # A shorter time to load the model is not reported.
+CHECK_TOKENS = 16  # the minimum of some servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ def check_connection(settings: LLMSettings, key: str, *, home: Path | None = Non
     try:
         if settings.provider != "llama_cpp":  # it has only the chosen model
             timeout = min(settings.timeout, CHECK_TIMEOUT)
-            models = _list_models(_client(settings, key, home, timeout=timeout, num_output=CHECK_LENGTH, max_retries=0))
+            models = _list_models(_client(settings, key, home, timeout=timeout, num_output=CHECK_TOKENS, max_retries=0))
         if not settings.model.strip():
             hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
             return ConnectionReport(False, "No model is chosen.", hint, models)
-        client = _client(settings, key, home, timeout=settings.timeout, num_output=CHECK_LENGTH, max_retries=0)
+        client = _client(settings, key, home, timeout=settings.timeout, num_output=CHECK_TOKENS, max_retries=0)
         return ConnectionReport(True, _test_answer(client), "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
@@ -162,6 +162,6 @@ def _test_answer(client: ServedLLM) -> str:
         if timings is not None:
             loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds
     seconds, model = time.perf_counter() - started, client.metadata.model_name
-    if loaded < LOADED_AT_ONCE:
+    if loaded < QUICK_LOAD_SECONDS:
         return f"It works: {model} answered in {seconds:.1f} s."
     return f"It works: {model} loaded in {loaded:.1f} s and answered in {seconds - loaded:.1f} s."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-ENOUGH = 16_384  # The usual 256 or 1,024 are too few for a library with many visitors and indexes.
+MAX_OPEN_FILES = 16_384  # The default of 256 or 1,024 is too low for many visitors and indexes.
 
 
 def raise_open_files() -> int:
@@ -15,7 +15,7 @@ def raise_open_files() -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = ENOUGH if hard == resource.RLIM_INFINITY else min(ENOUGH, hard)
+    most = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
     for limit in (most, min(most, 10_240)):  # macOS has no hard limit, but refuses more than the second
         if soft != resource.RLIM_INFINITY and soft < limit:
             try:
@@ -23,4 +23,4 @@ def raise_open_files() -> int:
             except (ValueError, OSError):
                 continue
             return limit
-    return ENOUGH if soft == resource.RLIM_INFINITY else soft
+    return MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else soft

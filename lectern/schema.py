@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from ragcore.errors import Problem
+from ragcore.extractive.languages.quantities import lacks_total
 from ragcore.schema import NodeWithScore, Outcome
 from ragcore.text.citations import cited_in, renumber
 
@@ -219,6 +220,13 @@ class Message:
     sources: tuple[Source, ...] = ()
     problem: Problem | None = None
     saved: bool = True  # False if this process could not store it
+
+    @property
+    def leaves_adding(self) -> bool:
+        """Whether it only quotes the figures whose total was the question."""
+        if self.facts is None or not self.facts.extractive or self.ask is None:
+            return False
+        return lacks_total(self.ask.question, self.text)
 
     @property
     def shown_numbers(self) -> dict[int, int]:

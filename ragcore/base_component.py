@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
@@ -33,7 +32,7 @@ class BaseComponent(BaseModel):
         return json.dumps(self.to_dict(**options))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         return cls(**{name: value for name, value in data.items() if name != "class_name"})
 
     @classmethod

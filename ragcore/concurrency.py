@@ -119,7 +119,7 @@ R = TypeVar("R")
 
 
 def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) -> list[R]:
-    """The results of `work(item)` in the order of the items, at most `workers` at the same time.
+    """The results of `work(item)` in the order of the items; at most `workers` run in parallel.
 
     Each is a span "part" in the current span. After a failure no further item begins, and the first error is
     raised when the running ones have ended.
@@ -151,7 +151,7 @@ def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
 async def run_jobs(
     jobs: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4, desc: str | None = None
 ) -> list[T]:
-    """The results of coroutines in their order, at most `workers` at the same time. `show_progress` logs the end of each.
+    """The results of coroutines in their order; at most `workers` run in parallel. `show_progress` logs the end of each.
 
     >>> import asyncio
     >>> async def double(number: int) -> int:

@@ -14,7 +14,6 @@ Text: Ada wrote notes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from textwrap import fill
 
 from ragcore.prompts.prompt import Prompt
@@ -83,7 +82,7 @@ def display_response(
         _show(f"**`Metadata`** {response.metadata}")
 
 
-def display_prompt_dict(prompts_dict: Mapping[str, Prompt]) -> None:
+def display_prompt_dict(prompts_dict: dict[str, Prompt]) -> None:
     """The templates of a part, as its `get_prompts` returns them."""
     for name, prompt in prompts_dict.items():
         _show(f"**Prompt Key**: {name}<br>**Text:** <br>")

@@ -221,10 +221,10 @@ class PydanticProgramExtractor(BaseExtractor):
     input_key: str = "input"
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        def fields(node: Item) -> Entries:
-            return self.program(**{self.input_key: text}).model_dump(mode="json") if (text := self.sees(node)) else {}
+        def fields(text: str) -> Entries:
+            return self.program(**{self.input_key: text}).model_dump(mode="json") if text else {}
 
-        return in_order(fields, nodes, workers=self.num_workers)
+        return in_order(fields, [self.sees(node) for node in nodes], workers=self.num_workers)
 
 
 def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:

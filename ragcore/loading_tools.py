@@ -18,10 +18,7 @@ class OnDemandLoaderTool(FunctionTool):
     """Loads documents with a reader, and answers a question about them; they are loaded anew for each call.
 
     >>> from ragcore.readers import StringIterableReader
-    >>> class Arguments(BaseModel):
-    ...     texts: list[str]
-    ...     query_str: str
-    >>> OnDemandLoaderTool.from_defaults(StringIterableReader(), name="read", fn_schema=Arguments).metadata.name
+    >>> OnDemandLoaderTool.from_defaults(StringIterableReader(), name="read").metadata.name
     'read'
     """
 

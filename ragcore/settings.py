@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -238,15 +238,15 @@ def set_global_handler(eval_mode: str) -> None:
     Settings.callback_manager.add_handler(SimpleLLMHandler())
 
 
+@dataclass(frozen=True)
 class TokenCounter:
-    """Counts tokens as `tokenizer` makes them, by default that of `get_tokenizer`.
+    """Counts tokens as `tokenizer` makes them.
 
     >>> TokenCounter().get_string_tokens("One two three")
     3
     """
 
-    def __init__(self, tokenizer: Callable[[str], Sized] | None = None) -> None:
-        self.tokenizer = tokenizer or get_tokenizer()
+    tokenizer: Callable[[str], Sized] = field(default_factory=get_tokenizer)
 
     def get_string_tokens(self, string: str) -> int:
         return len(self.tokenizer(string))

@@ -1,4 +1,4 @@
-"""`lectern eval DATASET`: measures finding and answering with a data set, or compares two settings."""
+"""`lectern eval DATASET`: measures retrieval and answers with a data set, or compares two settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.datasets.settings import setting_of
 
 
 def run(options: argparse.Namespace) -> int:
-    """`given` has the options of `lectern eval`; gives the exit status."""
+    """`options` are those of `lectern eval`. Returns the exit status."""
 
     def tell(text: str, end: str = "\n") -> None:
         print(text, end=end, file=sys.stderr, flush=True)

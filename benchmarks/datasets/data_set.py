@@ -1,11 +1,11 @@
-"""Data sets to measure with, in a folder: documents, questions, and what should be found or answered.
+"""Data sets for measurements, in a folder: documents, questions, and the expected passages or answers.
 
-Of one's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
+A person's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
 ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a folder `documents`.
 
 Conversations: the same folder and a `questions.jsonl` with lines {id, question, after, must, computes}. `after` is the question
-before it in the conversation, "" for none; `must` are groups of strings, of each of which a right answer has one, null where
-the documents do not say it; `computes` is true where the answer must be worked out.
+before it in the conversation, "" for none; `must` are groups of strings, and a right answer has one of each; it is
+null if the documents have no answer. `computes` is true if the answer must be worked out.
 
 Published ones: `corpus.jsonl`, lines {_id, title, text}, with one of
 
@@ -53,10 +53,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question with what is known of it. `grades`: of documents, by id, 1 and more are relevant. `answerable`: from these
-    documents, None where the set does not say. `said`: the person's messages before it; `rewritten`: by a person, so that it
-    stands alone. `must`: groups of strings, of each of which a right answer has one; `computes`: the answer is worked out from
-    what the documents say."""
+    """A question with what is known about it. `grades`: of documents by id; 1 and more are relevant. `answerable`: whether
+    these documents answer it, None if that is unknown. `previous`: the person's earlier messages; `rewritten`: the question as
+    a person rewrote it to be understood alone. `must`: groups of strings, of which a right answer has one each; `computes`:
+    the answer is worked out from the documents."""
 
     question: Question
     grades: Mapping[str, int] = field(default_factory=dict)
@@ -123,8 +123,8 @@ class DataSet:
 
 
 def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequence[Path] = ()) -> DataSet:
-    """The data set in a folder. `others`: of its corpus, only the documents that are graded, and so many more. `beside`:
-    folders of further files for its library.
+    """The data set in a folder. `others`: only the graded documents of its corpus, and so many more.
+    `more_folders`: folders of further files for its library.
 
     InputError for anything that is no data set, and for a file in it that is not as it should be.
     """
@@ -157,7 +157,7 @@ def _read(folder: Path) -> DataSet:
     if (folder / "qa.jsonl").is_file():
         trials = _read_questions(folder / "qa.jsonl")
         if any(passage.start is not None for trial in trials for passage in trial.question.expected):
-            texts = tuple(replace(text, title="") for text in texts)  # above a text, a title would move what is in it
+            texts = tuple(replace(text, title="") for text in texts)  # a title above a text would move its positions
         return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
         return DataSet(name, _conversations(folder), texts)
@@ -219,7 +219,7 @@ def _trial(row: Mapping[str, Any]) -> Trial:
         expected = tuple(ExpectedSource(documents[0], (), int(start), int(end)) for start, end in spans)
     question = Question(_text(row, "question"), answers, expected, str(row.get("id") or row["question"]))
     grades = dict.fromkeys(documents, 1) if answers and not expected else {}
-    # Where the answers are the wanted stretches themselves, there is nothing to answer.
+    # If the answers are the expected passages themselves, there is nothing to answer.
     return Trial(question, grades, None if spans else bool(answers))
 
 

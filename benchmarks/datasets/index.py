@@ -1,7 +1,7 @@
-"""The library of a data set: its documents read, cut and embedded as the application does it, and kept for the next time.
+"""The library of a data set: documents that are read, split and embedded as in the application, and cached.
 
-An index is kept under what it was made from and with: the documents, the settings, and the code that makes indexes. Vectors
-are kept apart by their text, so that an index with other passages or words embeds only what is new.
+The cache key of an index has the documents, the settings, and the code that builds indexes. Vectors are cached by their text,
+so that an index with other passages or words embeds only new texts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 PUT_TOGETHER = 200  # documents in a transaction
-UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index of the same data set is deleted when another is made
+UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index is deleted, when another one of the same data set is built
 WHOLE = "whole"  # the file that says that an index was finished, and by its time when it was last used
 SOURCES = Path(__file__).parents[2]
 MAKERS = ("ragcore/embeddings", "ragcore/node_parser", "ragcore/readers", "ragcore/vector_stores",
@@ -52,8 +52,8 @@ Tell = Callable[[str], None]
 
 
 class TimedEmbedder:
-    """An embedder that knows how long the first question after `begin` took it, by the clock and of the processor. Not for
-    several threads."""
+    """An embedder that measures the time of the first question after `begin`, in seconds and processor seconds. Not for several
+    threads."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -104,7 +104,7 @@ class WatchedReader(ExtractiveLLM):
 
 @dataclass(frozen=True, slots=True)
 class OpenedIndex:
-    """`seconds`: what making the index took, 0 where it was there."""
+    """`seconds` is the time to build the index, 0 if it was cached."""
 
     library: Library
     embedder: TimedEmbedder
@@ -116,10 +116,10 @@ class OpenedIndex:
 def open_index(
     data_set: DataSet, setting: TrialSetting, work: Path, tell: Tell, bundled: Embedder | None = None
 ) -> Iterator[OpenedIndex]:
-    """The library of these documents, made in the folder `work` where it is not there yet. `bundled`: in the place of the
-    embedders. `tell` hears what is done. InputError where a document cannot be read."""
+    """The library of these documents, built in the folder `work` if it is not cached. `bundled` replaces the
+    embedders. `tell` gets the progress as text. InputError where a document cannot be read."""
     embedders = Embedders(bundled or HuggingFaceEmbedding())
-    embed_model = setting.embed_model or ("" if bundled else embedders.for_text(_beginning(data_set)))
+    embed_model = setting.embed_model or ("" if bundled else embedders.for_text(_text_of_first_document(data_set)))
     embedder = TimedEmbedder(embedders.of(embed_model))
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -141,8 +141,8 @@ def open_index(
         library.close()
 
 
-def _beginning(data_set: DataSet) -> str:
-    """Of the first document, which decides about the embedder."""
+def _text_of_first_document(data_set: DataSet) -> str:
+    """Its language decides about the embedder."""
     if data_set.texts:
         return data_set.texts[0].text
     return "\n".join(document.text for document in SimpleDirectoryReader(input_files=[data_set.files[0]]).load_data())
@@ -162,7 +162,7 @@ def _code(name: str) -> bytes:
 
 
 def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embedder, tell: Tell) -> None:
-    """In a folder beside it that takes its name when it is whole, as others may make the same at once."""
+    """Builds in a temporary folder, which is renamed when complete, because another process may build the same index."""
     draft = folder.with_name(f"{folder.name}.{new_id()[:8]}")
     library = Library(draft, embedder=embedder)
     try:
@@ -172,7 +172,7 @@ def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embe
             _read_files(library, data_set, embedder, tell)
         else:
             _put_texts(library, data_set, embedder, folder.parent, tell)
-    except BaseException:  # interrupted or not, half an index helps nobody; the vectors are kept
+    except BaseException:  # an incomplete index is useless; the vectors stay cached
         library.close()
         shutil.rmtree(draft)
         raise
@@ -217,8 +217,8 @@ def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Pa
 
 
 def _document(text: Text, *, counted: bool) -> Document:
-    """As if it had been read from a file: with its title above it, where the text does not begin with that. `counted`: places
-    in it are wanted, and it stays as it is."""
+    """As if it had been read from a file: with its title above it, where the text does not begin with that. `counted`:
+    positions in it are expected, so that its text must not change."""
     title = " ".join(text.title.replace("_", " ").split())
     headed = not title or text.title == text.id or text.text.lstrip().startswith(title)
     whole = text.text if headed else f"{title}\n\n{text.text}"
@@ -234,7 +234,7 @@ def _document(text: Text, *, counted: bool) -> Document:
 
 
 def _embed(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
-    """With their vectors, of which those made before are known."""
+    """The nodes with their vectors, as far as possible from the cache."""
     database = SQLiteDatabase(work / "vectors.db", VECTORS_SCHEMA)
     drafts, owner, last_progress = Drafts(database), f"{name} {_code('ragcore/embeddings').hex()[:16]}", time.monotonic()
 
@@ -252,7 +252,7 @@ def _embed(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path,
 
 
 def _drop_unused(folder: Path) -> None:
-    """Older indexes of the same data set, and what a killed process left of one."""
+    """Deletes older indexes of the same data set, and incomplete ones of killed processes."""
     name = folder.name.rpartition("-")[0]
     for other in folder.parent.glob(f"{name}-*"):
         used = other / WHOLE if (other / WHOLE).exists() else other

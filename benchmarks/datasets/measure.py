@@ -1,12 +1,12 @@
-"""A data set measured with one setting: for each question the scores that it has what is needed for.
+"""Measures a data set with one setting: for each question the scores that apply to it.
 
-Finding, where documents have grades: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages, each
-document at its first. Finding, where pages or stretches of text are wanted: among the first FIRST passages. A conversation is
-looked up three times: its last message as it is, as the application makes it stand alone, and as a person rewrote it.
+Retrieval with graded documents: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages, each document at
+its first passage. Retrieval with expected pages or parts of texts: among the first FIRST_K passages. A conversation is
+searched for three times: with its last message, with the application's standalone question, and with that of a person.
 
-Answering, without a language model: whether the reader's likeliest sentence holds a right answer, and its likeliest three; how
-many of the answer's tokens those three have, and the answer as it is given; whether it is refused; and whether each sentence of
-it stands in the passage that it cites. Of conversations with must-words: see `outcomes`.
+Answers without a language model: whether the reader's best sentence has a right answer, and its best three; the share of the
+answer's tokens in those three, and in the answer; whether it is refused; and whether each sentence of it is in the passage
+that it cites. For conversations with must-words see `outcomes`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.citations import CITATION
 from ragcore.text.quotable_sentences import quotes_in
 
-RANKED = 30  # passages that are found to have AT documents
+RANKED = 30  # passages that are retrieved, to have AT documents
 AT = 10
-FIRST_PASSAGES = 5  # passages, of which one must be the right one
+FIRST_K = 5  # one of them must be the right one
 BEST_SENTENCES = 3  # sentences
-CONDENSED_CHAT = "condense_plus_context"  # as a conversation is held in the application
+CONDENSED_CHAT = "condense_plus_context"  # the default of the application
 
 LAST_MESSAGE, OURS, REWRITTEN = "ndcg@10 last message", f"ndcg@{AT}", "ndcg@10 rewritten"
 RECOVERED = "recovered"  # of the way from the last message to the rewritten one
@@ -51,10 +51,10 @@ _HEADING = re.compile(r"^\*\*.+\*\*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What came of a question. `seconds`: to find and to answer it, without `embedding` it, which is apart. `cpu_seconds`: of
-    the processor for the same, which other programs do not make longer; None where judging is in it.
+    """The result of a question. `seconds`: to retrieve and answer, without `embedding`, the seconds to embed the question.
+    `cpu_seconds`: processor time for the same, independent of other programs; None if judging is included.
 
-    `found`: documents and places of the passages; `searched`: what was looked up for the last message of a conversation.
+    `passages`: their documents and positions; `searched`: the search text for the last message of a conversation.
     """
 
     trial: Trial
@@ -147,7 +147,7 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     library, question = opened.library, trial.question
     opened.embedder.begin()
     opened.reader.last = None
-    # Where passages are neither read nor looked at by their places, they are found once, as many as it takes to rank documents.
+    # If neither answers nor positions need the passages, one search retrieves as many as the ranking of documents needs.
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
     ranking = bool(trial.grades) and not answering and not question.expected
     began = time.process_time()
@@ -170,7 +170,7 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
             f"recall@{AT}": recall_at(AT, trial.grades, ranked),
             "hit@1": float(trial.grades.get(ranked[0], 0) > 0) if ranked else 0.0,
         }
-    scores |= _place_scores(opened, trial, got.sources[:FIRST_PASSAGES])
+    scores |= _place_scores(opened, trial, got.sources[:FIRST_K])
     if answering:
         scores |= _answer_scores(opened, trial, got.answer, got.sources)
     passages = tuple(f"{source.file_id} {source.start}-{source.end}" for source in got.sources)
@@ -182,7 +182,7 @@ def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:
 
 
 def _documents(opened: OpenedIndex, question: str, wide: Ask, passages: Sequence[Source] = ()) -> list[str]:
-    """Ids of documents, each at its first passage. `found`: the passages, where they are known."""
+    """Ids of documents, each at its first passage. `passages`: if they are known."""
     sources = passages or try_question(opened.library, question, wide, answering=False).sources
     return list(dict.fromkeys(source.file_id for source in sources))
 
@@ -192,7 +192,7 @@ def _in_conversation(opened: OpenedIndex, trial: Trial, wide: Ask) -> tuple[list
     talk = [ChatMessage(MessageRole.USER, message) for message in trial.previous]
     ask = replace(wide, question=trial.question.text, chat_mode=CONDENSED_CHAT)
     stream = opened.library.answer(ask, talk)
-    stream.close()  # the passages are found, and nobody reads the answer
+    stream.close()  # the passages are known, and the answer is not needed
     condensed = stream.trace.spans("condense") if stream.trace is not None else []
     searched = str(condensed[0].facts.get("question", "")) if condensed else trial.question.text
     return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in stream.source_nodes)), searched
@@ -204,14 +204,10 @@ def _place_scores(opened: OpenedIndex, trial: Trial, sources: Sequence[Source]) 
         return {}
     if expected[0].start is None:
         scores, _ = retrieval_scores(trial.question, retrieved_passages(opened.library, trial.question, sources))
-        return {f"page@{FIRST_PASSAGES}": scores["hit_rate"]}
+        return {f"page@{FIRST_K}": scores["hit_rate"]}
     places = [Stretch(one.document, one.start or 0, one.end or 0) for one in expected]
     share = measure_overlap(places, [Stretch(source.file_id, source.start, source.end) for source in sources])
-    return {
-        f"token recall@{FIRST_PASSAGES}": share.recall,
-        f"token precision@{FIRST_PASSAGES}": share.precision,
-        f"IoU@{FIRST_PASSAGES}": share.iou,
-    }
+    return {f"token recall@{FIRST_K}": share.recall, f"token precision@{FIRST_K}": share.precision, f"IoU@{FIRST_K}": share.iou}
 
 
 def _answer_scores(opened: OpenedIndex, trial: Trial, answer: str, sources: Sequence[Source]) -> dict[str, float]:
@@ -245,8 +241,8 @@ def _likeliest(opened: OpenedIndex) -> list[str]:
 
 
 def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:
-    """The share of its sentences that stand, word for word, in a passage that they cite: by the next marks behind them. The
-    names of documents above their sentences in a summary are no sentences."""
+    """The share of the sentences that are word for word in a passage that they cite. A sentence without a citation has the next
+    one after it. The headings of a summary are not sentences."""
     quotes = quotes_in(_HEADING.sub("", answer), number=None)
     if not quotes:
         return 0.0
@@ -260,8 +256,8 @@ def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:
 
 
 def share_recovered(low: Sequence[float], between: Sequence[float], high: Sequence[float]) -> Mean | None:
-    """Of the way from the mean of `low` to that of `high`, the share that `between` has come: 0 at the one, 1 at the other, and
-    beyond. Scores of the same questions in the same order; None for none, and where there is no way to go."""
+    """Where the mean of `between` is, from the mean of `low` (0) to that of `high` (1). Scores of the same questions in the
+    same order. None without scores, or if the two means are equal."""
     rows = np.asarray([low, between, high])  # (3, n)
     if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
         return None

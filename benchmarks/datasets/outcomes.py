@@ -1,8 +1,8 @@
-"""The outcome of an answer in a conversation: an answer, the closest passages, or nothing about this; and what it shows.
+"""The outcome of an answer in a conversation: an answer, the closest passages, or nothing.
 
-Where the documents say it, the shares of the three outcomes, and of answers with all must-words: among what is shown as the
-answer, and among what is shown as the answer or as the closest passages. What must be worked out is measured apart. Where they
-do not say it, only the shares of the outcomes.
+For questions that the documents answer, the shares of the three outcomes, and of texts with all must-words: among answers, and
+among answers and closest passages. Answers that must be worked out are measured separately. For the other questions, only the
+shares of the outcomes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ragcore.schema import ChatMessage, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`found`: documents and places of the passages."""
+    """`passages`: their documents and positions."""
 
     outcome: Outcome
     text: str
@@ -27,7 +27,7 @@ class Reply:
 
 
 def reply_to(opened: OpenedIndex, ask: Ask, history: Sequence[ChatMessage]) -> Reply:
-    """What a person is shown after these messages. RagErrors."""
+    """The reply after these messages. RagErrors."""
     stream = opened.library.answer(ask, history)
     text = "".join(stream)
     passages = tuple(f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}" for hit in stream.source_nodes)
@@ -40,10 +40,10 @@ def outcome_scores(trial: Trial, reply: Reply) -> dict[str, float]:
     scores = {f"{outcome}{kind}": float(reply.outcome == outcome) for outcome in get_args(Outcome)}
     if not trial.answerable:
         return scores
-    shown = reply.outcome != "nothing" and has_must_words(reply.text, trial.must)
+    visible = reply.outcome != "nothing" and has_must_words(reply.text, trial.must)
     return {
-        f"must-words shown{kind}": float(shown),
-        f"must-words as answer{kind}": float(shown and reply.outcome == "answer"),
+        f"must-words shown{kind}": float(visible),
+        f"must-words as answer{kind}": float(visible and reply.outcome == "answer"),
         **scores,
     }
 

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as one line of JSON for programs."""
+"""The figures of a measurement, as a table for people and as one line of JSON for programs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def as_json(measurements: Sequence[Measurement], part: Part) -> str:
 
 
 def each_question(measurement: Measurement) -> Iterator[str]:
-    """A line of JSON for every question: its scores, what was found, what was answered."""
+    """A line of JSON for every question: its scores, passages and answer."""
     for result in measurement.results:
         row = {
             "setting": measurement.setting.name, "id": result.trial.question.id, "question": result.trial.question.text,
@@ -97,11 +97,9 @@ def _round(figure: Mean) -> dict[str, float]:
 
 def _seconds(measurement: Measurement) -> tuple[float, float, float | None]:
     """Means a question: to find and answer, to embed it, and of the processor to find and answer, where that is known."""
-    cpu = [result.cpu_seconds for result in measurement.results if result.cpu_seconds is not None]
-    seconds, embedding = (
-        fmean(result.seconds for result in measurement.results),
-        fmean(result.embedding for result in measurement.results),
-    )
+    results = measurement.results
+    cpu = [result.cpu_seconds for result in results if result.cpu_seconds is not None]
+    seconds, embedding = fmean(result.seconds for result in results), fmean(result.embedding for result in results)
     return seconds, embedding, fmean(cpu) if cpu else None
 
 

@@ -1,8 +1,7 @@
-"""How much of the text that answers was found, and how much else: recall, precision and intersection over union, character by
-character, as Chroma's study of splitters counts them (Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking,
-where they are called token-wise).
+"""Recall, precision and intersection over union of retrieved text, character by character, as in Chroma's study of splitters
+(Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking, where they are called token-wise).
 
-Text found twice counts twice in what was found, and once in what of it was wanted; so overlapping passages are no gain.
+Text that is retrieved twice counts twice as retrieved, and once as expected. So overlapping passages are no advantage.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ class Overlap:
 
 
 def measure_overlap(expected: Sequence[Stretch], retrieved: Sequence[Stretch]) -> Overlap:
-    """All 0 where nothing was found. ValueError where nothing is wanted."""
+    """All 0 if nothing is retrieved. ValueError if nothing is expected."""
     expected_length = sum(stretch.length for stretch in expected)
     if not expected_length:
-        raise ValueError("a question without wanted text cannot be scored")
+        raise ValueError("a question without expected text cannot be scored")
     both = _length(_common(one, other) for one in expected for other in retrieved if one.document == other.document)
     missing = _length((one.document, one.start, one.end) for one in expected) - both
     read = sum(stretch.length for stretch in retrieved)
@@ -52,7 +51,7 @@ def _common(one: Stretch, other: Stretch) -> tuple[str, int, int]:
 
 
 def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
-    """Of all together; what lies in several counts once, and what is empty not at all."""
+    """The total length; overlaps count once."""
     total, last, reached = 0, "", 0
     for document, start, end in sorted(stretches):
         if document != last:

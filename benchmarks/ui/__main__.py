@@ -1,10 +1,9 @@
-"""How quick the screens are: the real application on a library with the sample read, beside the least application of Streamlit.
+"""How fast the screens are: the real application with the sample in its library, compared with a minimal Streamlit application.
 
     python -m benchmarks.ui [PART ...] [--rounds N] [--sessions N] [--seconds N] [--think N] [--no-peer]
 
-Parts: paint, shift, switch, map, rerun, word, memory, crowd; all where none is named. Chromium is real, and so are the
-websockets of the people who come without one. The figures are milliseconds on this machine; the peer's beside them say how
-quick it is.
+Parts: paint, shift, switch, map, rerun, word, memory, crowd; by default all. Chromium is real, and so are the websockets of the
+sessions without a browser. The figures are milliseconds on this machine; those of the peer show how fast it is.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ DELAY = 0.5  # seconds before the model's first word
 WORD = "Semaphores"
 RERUNS = 30
 POINTS = 100_000
-IDLE = 1.5  # load of the machine above which it is waited for others
+MAX_LOAD = 1.5  # of the machine, above which a measurement waits
 
 
 @dataclass
@@ -49,7 +48,7 @@ def measure(
 ) -> Measurement:
     result = Measurement({})
     with screens.chromium() as browser:
-        screens.see_every(browser, server, pages)
+        screens.warm_up(browser, server, pages)
         if "paint" in options.parts:
             _when_idle(options.patience)
             new, again = screens.first_paint(browser, server, pages[0], options.rounds)
@@ -86,7 +85,7 @@ def first_words(home: Path, server: Server, options: argparse.Namespace) -> scre
 
     def reply(messages: Sequence[Mapping[str, Any]]) -> str:
         requests.append((time.time() - DELAY, str(messages)))
-        return f"{WORD} were put up on both sides of the tunnel, as the documents say. " * 5
+        return f"{WORD} stand on both sides of the tunnel, as the documents say. " * 5
 
     questions = [f"What did the committee resolve about the wind in {1900 + number}?" for number in range(options.rounds + 1)]
     model = ScriptedServer(reply, always=Fault(delay=DELAY))
@@ -113,7 +112,7 @@ def report(ours: Measurement, peer: Measurement, words: screens.FirstWords | Non
     rows += row(f"a run of the script, {MESSAGES} messages", "150", "rerun")
     if words is not None:
         rows.append(Row("Enter to first word, beyond the model's own", "", words.over))
-        rows.append(Row("of it, until the model was asked", "", words.before))
+        rows.append(Row("of it, until the call of the model", "", words.before))
         rows.append(Row("of it, from its first word to the screen", "", words.after))
     rows += row(f"map of {POINTS:,} passages, from frame to frame while it is moved", "33", "map")
     rows += row(f"page switch, {options.sessions} people at once", "1,000", "crowd")
@@ -138,12 +137,12 @@ def report(ours: Measurement, peer: Measurement, words: screens.FirstWords | Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all where none is named")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="by default all")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--think", type=float, default=5.0, help="seconds on a page, on average")
-    parser.add_argument("--patience", type=float, default=300.0, help="seconds that a busy machine is waited for")
+    parser.add_argument("--patience", type=float, default=300.0, help="seconds to wait for a busy machine")
     parser.add_argument("--no-peer", action="store_true")
     options = parser.parse_args()
     options.parts = options.parts or PARTS
@@ -172,7 +171,7 @@ def main() -> None:
 def _when_idle(patience: float) -> None:
     """Wait until the machine has nothing else to do, for so many seconds at most."""
     deadline = time.monotonic() + patience
-    while os.getloadavg()[0] > IDLE and time.monotonic() < deadline:
+    while os.getloadavg()[0] > MAX_LOAD and time.monotonic() < deadline:
         time.sleep(1)
 
 

@@ -1,4 +1,4 @@
-"""The library that is measured: the sample, read, and a conversation of many messages about it."""
+"""The library for the measurements: the sample documents, and a conversation of many messages about them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LIMIT = 300.0  # seconds
 
 
 def prepare(home: Path, messages: int) -> str:
-    """Read the sample into a new library, and have a conversation of so many messages in it; gives its id. Its questions are
-    answered, and then said again and again."""
+    """Read the sample into a new library, and add a conversation of so many messages; returns its id. Its questions are
+    answered once, and then repeated."""
     library = Library(home)
     try:
         library.intake.add_sample()
@@ -51,27 +51,25 @@ def prepare(home: Path, messages: int) -> str:
 
 
 def lay_out(home: Path, passages: int) -> None:
-    """In place of the map that the library has or lacks, one of so many passages: heaps of points, one for each document."""
+    """Writes a map of so many passages: a cluster of points for each document."""
     random = np.random.default_rng(0)
     library = Library(home)
     try:
         index, documents = library.store.versions.current().name, library.store.documents()
-        document_numbers = random.integers(0, len(documents), passages).astype(np.uint32)
+        numbers = random.integers(0, len(documents), passages).astype(np.uint32)
         middles = random.uniform(-0.8, 0.8, (len(documents), 2))
-        points = (middles[document_numbers] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
+        points = (middles[numbers] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
         names = tuple((document.id_, document.name) for document in documents)
         ids = [f"{number:032x}" for number in range(passages)]
-        write(
-            EmbeddingMap(version_of(documents), time.time(), {}, ids, points, document_numbers, names),
-            home / "maps" / f"{index}.npz",
-        )
+        embedding_map = EmbeddingMap(version_of(documents), time.time(), {}, ids, points, numbers, names)
+        write(embedding_map, home / "maps" / f"{index}.npz")
     finally:
         library.close()
 
 
 @contextmanager
 def answering_by(home: Path, address: str) -> Iterator[None]:
-    """Have the library's questions answered by the model server at this address, for a while."""
+    """Inside, the model server at this address answers the questions of the library."""
     library = Library(home)
     try:
         before = library.settings

@@ -1,5 +1,6 @@
-"""The least Streamlit application of as many pages, measured beside ours on the same machine: one line on each page, and a
-conversation that is drawn as the tutorials draw one. Started with `streamlit run`, on Streamlit's own settings."""
+"""A minimal Streamlit application with as many pages, for comparison on the same machine: one line on each page, and a
+conversation as in the tutorials. It runs with `streamlit run`, with Streamlit's own settings.
+"""
 
 import streamlit as st
 

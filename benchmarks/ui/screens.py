@@ -1,7 +1,7 @@
-"""What a person waits for, in a real browser: the first screen, another page, the first word of an answer.
+"""The waits of a person, in a real browser: for the first screen, another page, the first word of an answer.
 
-Times are the page's own: from the start of the navigation, the click or the key, to the first frame in which what was waited
-for has a place on the screen and is not about to be replaced.
+The page measures them: from the start of the navigation, the click or the key, to the first frame in which the awaited element
+is visible and not stale.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-
 
 WATCH = """
 (() => {
-  const shown = (element) => element.getClientRects().length > 0 && !element.closest('[data-stale="true"]');
-  const inside = () => [...document.querySelectorAll("*")].filter((host) => host.shadowRoot && shown(host));
+  const visible = (element) => element.getClientRects().length > 0 && !element.closest('[data-stale="true"]');
+  const inside = () => [...document.querySelectorAll("*")].filter((host) => host.shadowRoot && visible(host));
   const find = (selector) => {
-    const found = [...document.querySelectorAll(selector)].filter(shown);
-    return found.length ? found : inside().flatMap((host) => [...host.shadowRoot.querySelectorAll(selector)]).filter(shown);
+    const matches = [...document.querySelectorAll(selector)].filter(visible);
+    if (matches.length) return matches;
+    return inside().flatMap((host) => [...host.shadowRoot.querySelectorAll(selector)]).filter(visible);
   };
   window.when = (selectors, text) => new Promise((resolve) => {
     const look = () => {
@@ -76,7 +77,7 @@ FRAMES = """
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A page of the sidebar, and what on it a person came for."""
+    """A page of the sidebar, and the selectors of its main content."""
 
     name: str
     path: str
@@ -104,7 +105,7 @@ class Paints:
 
 @dataclass
 class FirstWords:
-    """Milliseconds beyond the model's own: in all, before the model was asked, and after it had said its first word."""
+    """Milliseconds beyond the model's own: in total, before the call of the model, and after its first word."""
 
     over: list[float] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
@@ -136,14 +137,14 @@ def _window(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def first_paint(browser: Browser, server: Server, screen: Screen, rounds: int) -> tuple[Paints, Paints]:
-    """Of browsers that have never been there, and of the same ones when they come again."""
+    """For new browsers, and for the same ones when they return."""
     new, again = Paints(), Paints()
     for _ in range(rounds):
         with _window(browser) as context:
             for paints in (new, again):
                 page = context.new_page()
                 page.goto(f"{server.url}/{screen.path}", wait_until="commit")
-                main, first = _when(page, screen.main), page.evaluate(FIRST_PAINT)
+                main, first = _wait_until_visible(page, screen.main), page.evaluate(FIRST_PAINT)
                 paints.first.append(first)
                 paints.main.append(max(main, first))
                 _rest(page)
@@ -152,13 +153,13 @@ def first_paint(browser: Browser, server: Server, screen: Screen, rounds: int) -
 
 
 def layout_shifts(browser: Browser, server: Server, screens: Sequence[Screen]) -> dict[str, float]:
-    """What moved by itself while each page was loaded, in the measure of the Layout Instability API, all of it added up."""
+    """The sum of the layout shifts while each page loads, as the Layout Instability API measures them."""
     with _window(browser) as context:
         page = context.new_page()
         shifts = {}
         for screen in screens:
             page.goto(f"{server.url}/{screen.path}", wait_until="commit")
-            _when(page, screen.main)
+            _wait_until_visible(page, screen.main)
             _rest(page)
             shifts[screen.name] = float(page.evaluate(SHIFT))
         return shifts
@@ -198,7 +199,7 @@ def page_switches(
     with _window(browser) as context:
         page = context.new_page()
         page.goto(f"{server.url}/{way[0].path}", wait_until="commit")
-        _when(page, way[0].main)
+        _wait_until_visible(page, way[0].main)
         for number in range(rounds + 1):
             for here, there in steps:
                 _rest(page)
@@ -206,7 +207,7 @@ def page_switches(
                 page.evaluate("(main) => { window.awaited = window.when(main, ''); }", list(there.main))
                 link.click()
                 seconds = page.evaluate("async () => await window.awaited - window.pressed")
-                if number:  # the first round loads what the pages are made of
+                if number:  # the first round loads the scripts of the pages
                     took[here.name, there.name].append(seconds)
     return took
 
@@ -214,10 +215,10 @@ def page_switches(
 def first_words(
     browser: Browser, server: Server, questions: Sequence[str], requests: list[tuple[float, str]], *, delay: float, word: str
 ) -> FirstWords:
-    """Each question in a conversation of its own, put to a model that says `word` after being silent for `delay` seconds.
+    """Asks each question in its own conversation, with a model that writes `word` after `delay` seconds.
 
-    `asked`: when the model was asked, in seconds since the epoch, and what; it grows meanwhile. The first question is not
-    counted.
+    `requests` grows meanwhile: the time of each call of the model, in seconds since the epoch, and its text. The first question
+    is not counted.
     """
     result = FirstWords()
     with _window(browser) as context:
@@ -241,17 +242,17 @@ def first_words(
     return result
 
 
-def see_every(browser: Browser, server: Server, screens: Sequence[Screen]) -> None:
-    """Have every page drawn once, so that the server is warm."""
+def warm_up(browser: Browser, server: Server, screens: Sequence[Screen]) -> None:
+    """Draws every page once, so that the server is warm."""
     with _window(browser) as context:
         page = context.new_page()
         for screen in screens:
             page.goto(f"{server.url}/{screen.path}", wait_until="commit")
-            _when(page, screen.main)
+            _wait_until_visible(page, screen.main)
             _rest(page)
 
 
-def _when(page: Page, selectors: Sequence[str]) -> float:
+def _wait_until_visible(page: Page, selectors: Sequence[str]) -> float:
     moment: float = page.evaluate("(selectors) => window.when(selectors, '')", list(selectors))
     return moment
 

@@ -6,15 +6,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.first_answer import wait_for
+
 ROOT = Path(__file__).parents[2]
-LIMIT = 120.0  # seconds
 OF_THE_PEER = ("--server.headless=true", "--browser.gatherUsageStats=false", "--server.address=127.0.0.1")
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -63,17 +62,8 @@ def _run_server(script: Path, options: tuple[str, ...], folder: Path, environmen
         stdout=subprocess.DEVNULL,
     )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health")
         yield Server(port, process.pid)
     finally:
         process.terminate()
         process.wait()
-
-
-def _wait_for(address: str) -> None:
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        with suppress(OSError), urllib.request.urlopen(address, timeout=1):
-            return
-        time.sleep(0.02)
-    raise TimeoutError(address)

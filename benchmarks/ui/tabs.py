@@ -1,7 +1,7 @@
-"""Browser tabs without a browser: what Streamlit's server sees of one, over a real websocket in Streamlit's own messages.
+"""Browser tabs without a browser: a real websocket with Streamlit's own messages.
 
-A tab asks for a run of the script as a browser does, with the page, its query, and the messages it still has, and asks for
-the parts of the page that move by themselves as often as it was told to. It draws nothing, and presses no widget.
+A tab requests runs of the script as a browser does, with the page, its query, and the cached messages. It also reruns fragments
+with a timer. It draws nothing and clicks nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FIRST = 5  # tabs before the memory of others is measured
 
 
 class Tab:
-    """`problems`: what the server said that a person should not have to read."""
+    """`problems` are the errors that the server has sent."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.problems: list[str] = []
         self._socket = socket
         self._pages: dict[str, str] = {}  # hashes by path
-        self._page = self._query = ""  # the hash of the page that is shown, and what its address says
+        self._page = self._query = ""  # the hash of the open page, and the query of its address
         self._cached: set[str] = set()  # hashes of messages
         self._timers: dict[str, asyncio.Task[None]] = {}  # by fragment
         self._drawn: asyncio.Queue[str] = asyncio.Queue()  # hashes of pages
@@ -63,7 +63,7 @@ class Tab:
             await self._ask(fragment=fragment)
 
     async def read(self) -> None:
-        """What the server says, for as long as the tab is open."""
+        """Reads the messages of the server while the tab is open."""
         page = ""
         async for data in self._socket:
             message = ForwardMsg.FromString(data)
@@ -105,7 +105,7 @@ class Tab:
 
     @property
     def fragments_with_timer(self) -> int:
-        """How many parts of the page move by themselves."""
+        """The number of fragments with a timer."""
         return len(self._timers)
 
     def close(self) -> None:
@@ -136,8 +136,8 @@ async def time_reruns(port: int, path: str, query: str, times: int) -> list[floa
 
 
 async def memory(server: Server, paths: Sequence[str], sessions: int) -> float:
-    """Bytes of the server's memory for each of so many tabs that are open, all of which have shown every page. What the first
-    tabs of a server cost is not in it."""
+    """Bytes of the server's memory per open tab, after each has opened every page. The cost of the first tabs of a server is
+    not included."""
     async with _open_tabs(server.port, paths, FIRST):
         pass
     before = server.memory()

@@ -1,6 +1,6 @@
-"""Questions put to Lectern with its default settings; what comes of each is a row, a plain dictionary that is stored as JSON.
+"""Asks Lectern questions with its default settings. Each result is a row, a plain dictionary that is stored as JSON.
 
-Rows are appended to a file as they come, so that asking may stop anywhere and go on later, and judging needs no model.
+Rows are appended to a file at once, so that a run may stop anywhere and continue later, and judging needs no model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Answers:
             )
 
     def fill(self, questions: Questions) -> list[Row]:
-        """The rows of these keys. Those that are missing are made by their functions, as far as the time reaches."""
+        """The rows of these keys. Asks the missing questions until the deadline."""
         for key, answer in questions:
             if key not in self.rows and time.monotonic() < self._deadline:
                 row = {"key": key, **answer(), "model": self._model}
@@ -70,7 +70,7 @@ def language_model(server: ModelServer, *, calls_functions: bool = False) -> LLM
 
 
 class Asker:
-    """Asks one library. `passages`: how many an answer is made from; None is the application's default."""
+    """Asks one library. `passages` is the number per answer; None is the application's default."""
 
     def __init__(self, library: Library, server: ModelServer, passages: int | None) -> None:
         self._library, self._server, self._runs = library, server, AnswerRuns(library)
@@ -82,8 +82,8 @@ class Asker:
     def ask(
         self, question: str, *, before: Sequence[str] = (), mode: str = "", verdict: bool = False, weaker: bool = False
     ) -> Row:
-        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode. `weaker`: with as
-        many passages as are wanted, also where some are far weaker than the best."""
+        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode. `weaker`:
+        always with the full number of passages, even if some are far weaker than the best."""
         conversation = self._library.conversations.create().id
         for earlier in before:
             self._wait_for_answer(conversation, self.default_ask(earlier))
@@ -127,7 +127,7 @@ class Asker:
 
 
 def row_of(message: Message, trace: Span | None) -> Row:
-    """What the judges look at: the text with its sources as a person sees them, and the calls behind it."""
+    """The row for the judges: the text, its sources as on the screen, and its calls."""
     calls = [step for step in (trace.spans("llm") if trace else ()) if "reply" in step.facts]
     facts = message.facts
     return {
@@ -161,7 +161,7 @@ def _instructions(call: Span) -> Iterator[str]:
 
 @contextmanager
 def library_of(data_set: DataSet, server: ModelServer) -> Iterator[Library]:
-    """These documents, read as the application reads them and kept for the next time, with the model."""
+    """A library of these documents with the model. Its index is cached."""
     with open_index(data_set, setting_of("default"), WORK, print) as opened:
         library = Library(opened.library.folder, embedder=opened.embedder, llm=language_model(server))
         try:

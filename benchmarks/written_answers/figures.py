@@ -29,9 +29,9 @@ def share(name: str, goal: str, results: Iterable[bool]) -> Figure:
 
 
 def figures(rows: Rows) -> Iterator[Figure]:
-    """Of the parts that have rows."""
-    if shown := [row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not is_refused(row)]:
-        yield from support(shown)
+    """The figures of the parts that have rows."""
+    if answered := [row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not is_refused(row)]:
+        yield from support(answered)
     for part, title, goal_right, goal_refused in (("squad2", "SQuAD 2", ".95", ".40"), ("clapnq", "CLAPnq", "", ".65")):
         for suffix in ("", "-peer"):
             yield from answerable(title + suffix.replace("-", ", "), rows.get(part + suffix, ()), goal_right, goal_refused)
@@ -103,8 +103,8 @@ def selections(rows: Sequence[Row], suffix: str) -> Iterator[Figure]:
 
 def latency(rows: Sequence[Row]) -> Iterator[Figure]:
     def median(name: str, goal: str, unit: str, value: Callable[[Row], float], some: Sequence[Row]) -> Figure:
-        shown = f"{statistics.median(map(value, some)):.2f}{unit} ({len(some)} questions)" if some else "-"
-        return Figure(name, shown, goal)
+        text = f"{statistics.median(map(value, some)):.2f}{unit} ({len(some)} questions)" if some else "-"
+        return Figure(name, text, goal)
 
     if rows:
         yield median("first place shown, median", "1.5 s", " s", lambda row: row["place"], rows)

@@ -69,12 +69,12 @@ def has_all(row: Row, must: Sequence[Sequence[str]]) -> bool:
 
 
 def statements(row: Row) -> list[Sentence]:
-    """Sentences that state something: none that say that nothing was found, or that only point at a source."""
+    """The sentences that state something, without refusals and sentences that only point at a source."""
     return [one for one in _sentences(row) if not _states_nothing(one.text)]
 
 
 def is_supported(sentence: Sentence, row: Row) -> bool:
-    """Whether a passage that is shown as its source supports it."""
+    """Whether a cited passage supports it."""
     by_number = {each["number"]: each for each in row["passages"]}
     return any(supports(by_number[number], sentence.text, row["gold"]) for number in sentence.cited if number in by_number)
 

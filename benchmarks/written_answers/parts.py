@@ -1,4 +1,4 @@
-"""The parts of the benchmark: each asks its questions, of which those that are answered already are left out."""
+"""The parts of the benchmark. Each asks its questions, without those that have a row already."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FOLDERS = {"squad2": "squad2_500", "clapnq": "clapnq_dev", "modes": "squad2_500"
 
 @dataclass(frozen=True)
 class Session:
-    """A running server, and what is wanted of it, as `options` of the command line say."""
+    """A running server, and the `options` of the command line."""
 
     server: ModelServer
     options: Namespace
@@ -69,13 +69,9 @@ def data_set(session: Session, part: str) -> None:
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, session.options.passages)
 
-        def ask(drawn_questions: TestQuestion) -> Row:
-            gold = {
-                "gold": list(drawn_questions.gold),
-                "gold_documents": list(drawn_questions.documents),
-                "development": drawn_questions.development,
-            }
-            return {"part": part, "id": drawn_questions.id, **gold, **asker.ask(drawn_questions.question, verdict=True)}
+        def ask(one: TestQuestion) -> Row:
+            gold = {"gold": list(one.gold), "gold_documents": list(one.documents), "development": one.development}
+            return {"part": part, "id": one.id, **gold, **asker.ask(one.question, verdict=True)}
 
         drawn_questions = session.questions(part, *session.counts(part))
         rows = session.fill(part, [(each.id, partial(ask, each)) for each in drawn_questions])
@@ -99,7 +95,7 @@ def _at_home(asker: Asker, trial: Trial) -> Row:
 
 
 def modes(session: Session, part: str) -> None:
-    """The modes of several calls beside compact, on questions that have an answer, with all passages that are wanted."""
+    """The modes of several calls compared with compact, for questions with an answer, with the full number of passages."""
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, session.options.passages)
 
@@ -128,11 +124,9 @@ def agents(session: Session, part: str) -> None:
 
 def choices(session: Session, part: str) -> None:
     llm = language_model(session.server)
-    numbered = list(enumerate(tasks.SELECTIONS[: session.counts(part)[0]]))
+    pairs = list(enumerate(tasks.SELECTIONS[: session.counts(part)[0]]))
     ours = {"selection": tasks.select, "sub-questions": tasks.divide}
-    session.fill(
-        part, [(f"{kind} {number}", partial(ask, *each, llm)) for number, each in numbered for kind, ask in ours.items()]
-    )
+    session.fill(part, [(f"{kind} {number}", partial(ask, *each, llm)) for number, each in pairs for kind, ask in ours.items()])
     if (peer := session.peer) is None:
         return
 
@@ -143,12 +137,12 @@ def choices(session: Session, part: str) -> None:
         return {**facts, **outcome, "seconds": time.perf_counter() - began}
 
     session.fill(
-        f"{part}-peer", [(f"{kind} {number}", partial(theirs, kind, *each)) for number, each in numbered for kind in ours]
+        f"{part}-peer", [(f"{kind} {number}", partial(theirs, kind, *each)) for number, each in pairs for kind in ours]
     )
 
 
 def latency(session: Session, part: str) -> None:
-    """One question after the other, with nothing beside them. What is only loaded once is not counted."""
+    """One question after the other, with nothing in parallel, after everything is loaded."""
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, None)
         drawn_questions = session.questions(part, *session.counts(part))

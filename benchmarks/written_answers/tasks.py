@@ -1,7 +1,7 @@
 """Work for agents, selectors and question dividers, about the invented documents of benchmarks/everyday_documents.
 
 A task of an agent is done when its answer has all that is expected, every tool that it needs was called and answered, and no
-call is shown as text.
+call appears as text.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def select(question: str, gold: Sequence[str], llm: LLM) -> Row:
 
 
 class _Silent:
-    """Takes the place of the engines that would answer: only who is asked is measured."""
+    """Replaces the engines, because only their selection is measured."""
 
     def query(self, query: str | QueryBundle) -> Response:
         return Response("")

@@ -101,7 +101,7 @@ class AnswerPerDocument(AnswerStream):
             return _Answer("", error=error)
 
     def _add_row(self, name: str, answer: _Answer) -> str:
-        """Adds the row of a document, and gives it as text."""
+        """Adds the row of a document, and returns it as text."""
         known = len(self.source_nodes)
         heading = heading_of(name)
         self._read += answer.nodes

@@ -25,17 +25,16 @@ from ragcore.query_engine.retriever import RetrieverQueryEngine, run_postprocess
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.retrievers.all_passages import AllPassages
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.fixed import ChosenPassages
+from ragcore.retrievers.fixed import AllPassages, ChosenPassages
 from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
 from ragcore.retrievers.summary_request import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 
-WIDER = 4  # times top_k passages are retrieved if a later step chooses among them
-QUOTED_FROM = 3  # passages of each document in a summary without a model
-RERANKERS = 2  # in memory
+CANDIDATE_FACTOR = 4  # If a later step chooses among the passages, the search retrieves so many times top_k.
+SUMMARY_PASSAGES = 3  # of each document, in a summary without a language model
+MAX_RERANKERS = 2  # in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,8 @@ class RetrievalPlan:
 
 
 def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool = False) -> RetrievalPlan:
-    """How the passages of an ask are retrieved from an index whose vectors are of the embedder.
-
-    `quoting`: no model reads them, so that an overview may have several of each document.
-    """
+    """The plan for the passages of an ask. `embedder` is the one of the index. `quoting`: no language model reads the passages,
+    so that an overview may have several of each document."""
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
@@ -64,14 +61,14 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
     hybrid = HybridRetriever(
         index,
         embedder,
-        ask.top_k * WIDER if chosen_later else ask.top_k,
+        ask.top_k * CANDIDATE_FACTOR if chosen_later else ask.top_k,
         Scope(ask.file_ids),
         cosine_share=how.dense_share,
         feedback=usual_feedback(how.dense_share),
         weaker=how.weaker or chosen_later,
     )
     retriever = OverviewRetriever(
-        index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=QUOTED_FROM if quoting else 1
+        index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
     )
     steps: list[BaseNodePostprocessor] = []
     if how.cutoff is not None:
@@ -145,7 +142,7 @@ class TopK(BaseNodePostprocessor):
         return list(nodes[: self._count])
 
 
-@lru_cache(maxsize=RERANKERS)
+@lru_cache(maxsize=MAX_RERANKERS)
 def _reranker(name: str) -> SentenceTransformerRerank:
     """Cached, because its model takes seconds to load. Nothing is downloaded."""
     return SentenceTransformerRerank(name, top_n=sys.maxsize, local_files_only=True)

@@ -113,7 +113,7 @@ class Suggestions:
         llm: Callable[[], LLM],
         wording: Callable[[], Mapping[str, Prompt]],
     ) -> None:
-        """`wording` gives the prompts that replace the built-in ones, by name."""
+        """`wording` returns the prompts that replace the built-in ones, by name."""
         self._database = database
         self._store = store
         self._retriever = retriever
@@ -185,7 +185,7 @@ class Suggestions:
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:
-        """Up to MOST suggestions, one of each of the newest documents first. Takes seconds."""
+        """Up to MAX_SUGGESTIONS suggestions, first one of each of the newest documents. Takes seconds."""
         llm, chosen = self._llm(), list[Candidate]()
         ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
         with self._database.snapshot() as db:
@@ -250,8 +250,8 @@ def is_table(text: str) -> bool:
 
 
 def summary_request(name: str, others: Collection[str], language: str) -> str:
-    """Asks for a summary of the document of this name, without its ending if the name is unambiguous among
-    the `others`; "" if it is ambiguous even with its ending. `language`: as `language_of` gives it.
+    """A request for a summary of the document with this name, without its suffix if that is unambiguous among the `others`.
+    "" if the name is ambiguous even with its suffix. `language`: one of `language_of`.
 
     >>> summary_request("Lease.pdf", ["Letter.pdf"], "en")
     'Summarise Lease'
@@ -264,7 +264,7 @@ def summary_request(name: str, others: Collection[str], language: str) -> str:
 
 
 def sample_candidates(store: Store) -> Iterator[Candidate]:
-    """The questions about the sample, for each of their documents, if all of these are there."""
+    """The questions about the sample whose documents are all in the library, once for each document."""
     if not SAMPLE_QUESTIONS.exists():
         return
     ids = {str(document.name): document.id_ for document in store.documents() if document.passages}
@@ -317,7 +317,7 @@ def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
-    """At most so many values, evenly spread, with the first."""
+    """At most `most` values at equal distances, beginning with the first."""
     if len(values) <= most:
         return list(values)
     return [values[number * len(values) // most] for number in range(most)]

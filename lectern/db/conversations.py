@@ -111,7 +111,7 @@ class Conversations(Tables):
         return [_conversation(row) for row in rows[:limit]]
 
     def pin(self, conversation_id: str, pinned: bool) -> None:
-        """List it before the others, or no longer."""
+        """Pins or unpins a conversation. Pinned ones are listed first."""
         if pinned:
             statement = "INSERT INTO pinned SELECT id FROM conversations WHERE id = ? ON CONFLICT (conversation_id) DO NOTHING"
         else:
@@ -154,8 +154,7 @@ class Conversations(Tables):
     def origin(self, conversation_id: str) -> Conversation | None:
         """The conversation that this is a branch of, unless it was deleted."""
         row = self._read_one(
-            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?",
-            conversation_id,
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?", conversation_id
         )
         return _conversation(row) if row else None
 
@@ -384,7 +383,7 @@ def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[st
 
 
 def _has_capital(letter: str) -> bool:
-    """Whether it has a capital that the `lower` of databases does not know; they know A to Z."""
+    """Whether it has a capital letter that the `lower` of databases does not change: any but A to Z."""
     return not letter.isascii() and letter != letter.upper()
 
 

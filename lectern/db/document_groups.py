@@ -42,7 +42,7 @@ class DocumentGroups(Tables):
         return {label: groups[label] for label in sorted(groups, key=str.casefold)}
 
     def dump(self) -> Iterator[dict[str, str]]:
-        """Each document in each of its groups, as plain values for `restore`."""
+        """All pairs of a document and a group, as plain values for `restore`."""
         for row in self._read("SELECT file_id, label FROM document_groups ORDER BY label, file_id"):
             yield {"file_id": row["file_id"], "label": row["label"]}
 

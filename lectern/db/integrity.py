@@ -29,7 +29,7 @@ class IntegrityCheck:
         self.problem: StoreError | None = None
 
     def start(self) -> None:
-        """Check in a thread of its own, unless that was done."""
+        """Starts the check in a thread, once."""
         if self._thread is None and isinstance(self._database, SQLiteDatabase):
             self._thread = threading.Thread(target=self._check, args=(self._database,), name="check-database", daemon=True)
             self._thread.start()

@@ -30,7 +30,7 @@ from ragcore.prompts.wording import (
 from ragcore.schema import ChatMessage
 from ragcore.sql.base import writable
 
-LONGEST = 20_000  # characters of a message
+MESSAGE_CHARS = 20_000  # characters of a message
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS prompt_versions (
@@ -100,8 +100,10 @@ def check(name: str, texts: Sequence[str]) -> None:
             "was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
-    if long := next((text for text in texts if len(text) > LONGEST), None):
-        raise WordingError(f"A message has {len(long):,} characters; the limit is {LONGEST:,}.", "Shorten it and save again.")
+    if long := next((text for text in texts if len(text) > MESSAGE_CHARS), None):
+        raise WordingError(
+            f"A message has {len(long):,} characters; the limit is {MESSAGE_CHARS:,}.", "Shorten it and save again."
+        )
 
 
 def fits(version: PromptVersion) -> bool:

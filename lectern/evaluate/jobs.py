@@ -27,10 +27,10 @@ from ragcore.schema import Outcome, TextNode
 logger = logging.getLogger(__name__)
 
 SIGN_SECONDS = 3.0
-FAILURES = 3  # A run ends after so many failed questions in a row.
-TEXT_CHARS = 700  # Maximum length of a passage in a stored result.
-LEAST_CHARS = 120  # Minimum length of a passage for a question.
-PASSES = 4  # passages for each question of a new set, because not every passage gives one
+MAX_FAILURES = 3  # consecutive ones, after which a run ends
+TEXT_CHARS = 700  # of a passage in a stored result
+MIN_CHARS = 120  # of a passage for a question
+PASSAGES_PER_QUESTION = 4  # of a new set, because not every passage gives a question
 
 
 class EvaluationJobs:
@@ -143,7 +143,7 @@ class EvaluationJobs:
 
     def _write_questions(self, question_set: QuestionSet) -> None:
         llm = self._library.llm()
-        nodes = _sample_passages(self._library, question_set.target_size * PASSES)
+        nodes = _sample_passages(self._library, question_set.target_size * PASSAGES_PER_QUESTION)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         questions = generate_questions_by_rule(nodes) if llm.metadata.is_extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
@@ -166,7 +166,7 @@ class EvaluationJobs:
         for question in self._evaluations.unmeasured(run.id):
             result = measure(self._library, question, run.ask, answering=run.answering)
             failed = failed + 1 if result.problem else 0
-            if failed >= FAILURES and result.problem:
+            if failed >= MAX_FAILURES and result.problem:
                 self._evaluations.end_run(run.id, "failed", result.problem)
                 return
             if not self._evaluations.add_result(run.id, result):
@@ -253,6 +253,6 @@ def _sample_passages(library: Library, number: int) -> Iterator[TextNode]:
     while any(queues) and count < number:
         turn = [ids.pop() for ids in queues if ids]
         for node in library.store.nodes(turn):
-            if len(node.text) >= LEAST_CHARS:
+            if len(node.text) >= MIN_CHARS:
                 count += 1
                 yield node

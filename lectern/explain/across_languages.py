@@ -11,8 +11,8 @@ from ragcore.embeddings import multilingual_e5
 from ragcore.errors import UnknownDocumentError
 from ragcore.text.language import language_of
 
-DOCUMENTS = 40  # whose languages are detected, at most
-SAMPLE = 2_000  # characters of each
+MAX_DOCUMENTS = 40  # whose languages are detected
+SAMPLE_CHARS = 2_000  # of each document
 
 
 def plan_across_languages(library: Library, question: str, sources: Iterable[Source]) -> RebuildPlan | None:
@@ -44,8 +44,8 @@ def _is_available() -> bool:
 
 
 def _beginnings(library: Library) -> Iterator[str]:
-    for stored in library.store.documents()[:DOCUMENTS]:
+    for stored in library.store.documents()[:MAX_DOCUMENTS]:
         try:
-            yield library.store.document(stored.id_).text[:SAMPLE]
+            yield library.store.document(stored.id_).text[:SAMPLE_CHARS]
         except UnknownDocumentError:  # deleted meanwhile
             continue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lectern.explain.missed_cause import Cause, Missed
-from lectern.explain.repeated_search import MOST_PASSAGES, RepeatedSearch, place_among
+from lectern.explain.repeated_search import MAX_RANK, RepeatedSearch, place_among
 from lectern.schema import Ask
 from ragcore.schema import NodeWithScore, TextNode
 from ragcore.text.key_phrases import keywords
@@ -22,7 +22,7 @@ def explain_kept_out(search: RepeatedSearch, node: TextNode, expected: str = "")
         return _bring_in(search, node, Cause.FILTERED, replace(ask, file_ids=None), search.everywhere)
     within, reach = search.within, search.reach()
     rank, score = place_among(node, within)
-    if how.cutoff is not None and score < how.cutoff and (rank or MOST_PASSAGES) <= reach:
+    if how.cutoff is not None and score < how.cutoff and (rank or MAX_RANK) <= reach:
         return search.report(Cause.CUT_OFF, node, rank, ask=replace(ask, retrieval=replace(how, cutoff=None)))
     if rank is not None and rank <= reach and (how.reranker or how.diverse):
         in_order = replace(ask, retrieval=replace(how, reranker="", diverse=False))
@@ -75,7 +75,7 @@ def _bring_in(search: RepeatedSearch, node: TextNode, cause: Cause, ask: Ask, wi
         return search.report(cause, node, rank)
     if ask.retrieval.cutoff is not None and score < ask.retrieval.cutoff:
         ask = replace(ask, retrieval=replace(ask.retrieval, cutoff=None))
-    enough = min(need + max(need // 5, 1), MOST_PASSAGES)  # ranks change a little with the number of passages
+    enough = min(need + max(need // 5, 1), MAX_RANK)  # ranks change a little with the number of passages
     ask = replace(ask, top_k=max(ask.top_k, enough))
     return search.report(cause, node, rank, ask=_let_in(search, node, ask, search.searched if same else ask.question))
 

@@ -13,7 +13,7 @@ import numpy as np
 from lectern.explain.kept_out import explain_kept_out, explain_split
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.not_in_library import explain_absence
-from lectern.explain.repeated_search import MOST_PASSAGES, RepeatedSearch
+from lectern.explain.repeated_search import MAX_RANK, RepeatedSearch
 from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message
@@ -24,14 +24,14 @@ from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words, words
 from ragcore.text.sentences import sentences
 
-EXPECTED = 16  # best passages for the expected answer, which are compared to it
-PAIRED = 4  # of them, that are also compared together with a neighbour
-ALL_WORDS = 0.8  # least share of the expected words in a passage
-FEW_WORDS = 4  # of which a passage must have all
-TELLING = 3  # least number of different words in any order
-LIKE = (SUPPORTED + WEAK) / 2  # least log odds that a passage supports the expected answer in other words
-TRIED = 4  # best missed passages that the reader reads
-EASED = 2.0  # log odds by which a passage that is better than all used ones may be below the threshold of an answer
+MAX_COMPARED = 16  # best passages for the expected answer, which are compared with it
+MAX_PAIRED = 4  # of these, also compared together with a neighbour
+MIN_WORD_SHARE = 0.8  # of the expected words in a passage
+SHORT_TEXT_WORDS = 4  # A passage must have all words of an expected text up to this length.
+MIN_WORDS = 3  # different ones, in any order
+MIN_LOG_ODDS = (SUPPORTED + WEAK) / 2  # that a passage supports the expected answer in other words
+MAX_READ = 4  # best missed passages that the extractive reader reads
+THRESHOLD_MARGIN = 2.0  # log odds by which a passage that is better than all used ones may be below the threshold of an answer
 
 
 def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
@@ -74,23 +74,23 @@ def _explain_expected(search: RepeatedSearch, expected: str) -> Missed:
     if not nodes:
         return explain_absence(search, expected)
     places = {hit.node.id_: place for place, hit in enumerate(search.everywhere)}
-    return explain_kept_out(search, min(nodes, key=lambda node: places.get(node.id_, MOST_PASSAGES)), expected)
+    return explain_kept_out(search, min(nodes, key=lambda node: places.get(node.id_, MAX_RANK)), expected)
 
 
 def _explain_next(search: RepeatedSearch) -> Missed:
     """Why it lacks the missed passage that answers best, if one answers."""
     everywhere = search.everywhere
-    missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:TRIED]
+    missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:MAX_READ]
     if search.condensed:
         question = search.ask.question
-        missed += [(hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used][:TRIED]
-    used = search.library.store.nodes([source.node_id for source in search.message.sources[:TRIED]])
+        missed += [(hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used][:MAX_READ]
+    used = search.library.store.nodes([source.node_id for source in search.message.sources[:MAX_READ]])
     margins = [_measure_answering(search, question, node) for node, question in missed]
     margins_used = [_measure_answering(search, search.searched, node) for node in used]
     best, best_used = max(margins, default=-np.inf), max(margins_used, default=-np.inf)
     # If the best passage of all is missed, that has a cause, whether it answers or not.
     first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in search.used
-    if missed and (first_is_missed or best >= 0 or best >= max(best_used, -EASED)):
+    if missed and (first_is_missed or best >= 0 or best >= max(best_used, -THRESHOLD_MARGIN)):
         return explain_kept_out(search, missed[margins.index(best)][0])
     if best_used >= 0:
         return search.report_used(used[margins_used.index(best_used)])
@@ -99,23 +99,23 @@ def _explain_next(search: RepeatedSearch) -> Missed:
 
 def _find_quoting(search: RepeatedSearch, expected: str) -> list[TextNode]:
     """The passages that have its words in a row."""
-    return [hit.node for hit in search.retrieve(expected, count=EXPECTED) if _quotes(hit.node.text, expected)]
+    return [hit.node for hit in search.retrieve(expected, count=MAX_COMPARED) if _quotes(hit.node.text, expected)]
 
 
 def _find_saying(search: RepeatedSearch, expected: str) -> list[TextNode]:
     """The passages that have its words in any order; or else the one that has it in other words."""
-    if len(set(content_words(expected))) < TELLING:
+    if len(set(content_words(expected))) < MIN_WORDS:
         return []
-    nodes = [hit.node for hit in search.retrieve(expected, count=EXPECTED)]
+    nodes = [hit.node for hit in search.retrieve(expected, count=MAX_COMPARED)]
     if saying := [node for node in nodes if _says(node.text, expected)]:
         return saying
     odds = search.check.odds(expected, [node.text for node in nodes])
-    return [nodes[int(odds.argmax())]] if odds.max(initial=-np.inf) >= LIKE else []
+    return [nodes[int(odds.argmax())]] if odds.max(initial=-np.inf) >= MIN_LOG_ODDS else []
 
 
 def _find_split(search: RepeatedSearch, expected: str) -> list[TextNode]:
     """Two neighbours that have its words in a row together."""
-    for hit in search.retrieve(expected, count=EXPECTED)[:PAIRED]:
+    for hit in search.retrieve(expected, count=MAX_COMPARED)[:MAX_PAIRED]:
         for id_ in (hit.node.next_id, hit.node.prev_id):
             for other in search.library.store.nodes([id_]) if id_ else ():
                 pair = sorted((hit.node, other), key=lambda node: node.start_char_idx or 0)
@@ -140,4 +140,4 @@ def _says(text: str, expected: str) -> bool:
     own = set(content_words(expected) or words(expected))
     stems = [{*content_words(sentence), *words(sentence)} for sentence in sentences(text)]
     most = max((len(own & set().union(*stems[at : at + 2])) for at in range(len(stems))), default=0)
-    return most >= (1.0 if len(own) <= FEW_WORDS else ALL_WORDS) * len(own)
+    return most >= (1.0 if len(own) <= SHORT_TEXT_WORDS else MIN_WORD_SHARE) * len(own)

@@ -13,14 +13,14 @@ from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
 from ragcore.text.quotable_sentences import quotes_in
 
-NEAR = 10  # best passages among which the nearest to an answer is chosen
-LOOKED_THROUGH = 40  # documents that are searched for pages without text
+MAX_NEAREST = 10  # best passages, from which the nearest to an answer is chosen
+MAX_DOCUMENTS = 40  # searched for pages without text
 
 
 def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
     """`expected`: the text that a person expected in the answer, or ""."""
     everywhere = search.everywhere
-    node = _find_nearest(search, [hit.node for hit in everywhere[:NEAR]])
+    node = _find_nearest(search, [hit.node for hit in everywhere[:MAX_NEAREST]])
     rank = place_among(node, everywhere)[0] if node else None
     unread = [file for file in search.library.files.all() if _may_hold_more(file)]
     if named := _named_by(f"{search.searched} {expected}", unread):
@@ -29,11 +29,15 @@ def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
         return search.report(Cause.NO_TEXT, node, rank, file=bare[0], page=bare[1])
     if foreign := _other_language(search, expected):
         return foreign
-    return _not_read(search, unread[0], node, rank) if unread else search.report(Cause.ABSENT, node, rank)
+    if unread:
+        return _not_read(search, unread[0], node, rank)
+    if expected and not search.library.store.keyword_search(expected, 1):
+        return replace(search.report(Cause.ABSENT), unknown=expected)
+    return search.report(Cause.ABSENT, node, rank)
 
 
 def _named_by(text: str, files: list[FileRow]) -> FileRow | None:
-    """The file whose name has most words of the text; None if no name has any."""
+    """The file whose name shares most words with the text; None if no name shares any."""
     own = set(content_words(text))
     shared = [len(own & set(content_words(file.name))) for file in files]
     return files[shared.index(max(shared))] if any(shared) else None
@@ -58,7 +62,7 @@ def _not_read(search: RepeatedSearch, file: FileRow, node: TextNode | None, rank
 def _page_without_text(search: RepeatedSearch) -> tuple[FileRow, str] | None:
     selected, library = search.ask.file_ids, search.library
     ready = [file for file in library.files.all() if file.ready and file.kind == "PDF" and file.pages > 1]
-    for file in [file for file in ready if selected is None or file.id in selected][:LOOKED_THROUGH]:
+    for file in [file for file in ready if selected is None or file.id in selected][:MAX_DOCUMENTS]:
         document = library.store.document(file.id)
         for page in document.pages:
             if not document.text[page.start : page.end].strip():

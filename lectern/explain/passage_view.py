@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ragcore.vector_stores.base import Store
 
-WINDOW = 6000  # characters
+WINDOW_CHARS = 6000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Window:
     page: str | None  # the label of the page that it begins on
 
 
-def window(store: Store, document_id: str, at: int, *, size: int = WINDOW) -> Window:
+def window(store: Store, document_id: str, at: int, *, size: int = WINDOW_CHARS) -> Window:
     """At most `size` characters from `at` on. UnknownDocumentError.
 
     Only the passages of the stretch are read, so that long documents take no longer than short ones.

@@ -20,7 +20,7 @@ from ragcore.vector_stores.base import Scope
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
-MOST_PASSAGES = 100  # of an answer; there are ranks up to it
+MAX_RANK = 100  # of a missed passage
 
 
 class RepeatedSearch:
@@ -49,7 +49,7 @@ class RepeatedSearch:
         return self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
 
     def retrieve(
-        self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES, *, weaker: bool = True
+        self, question: str, file_ids: Sequence[str] | None = None, count: int = MAX_RANK, *, weaker: bool = True
     ) -> list[NodeWithScore]:
         """The best passages of the answer's own search. `weaker`: include weaker matches."""
         library, how = self.library, self.ask.retrieval

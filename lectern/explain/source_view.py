@@ -19,7 +19,7 @@ from ragcore.vector_stores.base import Store
 if TYPE_CHECKING:
     from ragcore.readers.pdf.page_images import Box
 
-SURROUNDINGS = 1500  # characters of text on each side of a passage
+SURROUNDING_CHARS = 1500  # characters of text on each side of a passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class SourceView:
 
 
 def view_source(
-    library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDINGS
+    library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDING_CHARS
 ) -> SourceView:
     """The passage in the current document. InputError if the document, or the passage in it, is gone.
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SAMPLE = 15_000  # vectors for t-SNE
 NEIGHBOURS = 4  # of the sample, which determine the point of another vector
 SHARPNESS = 20.0  # neighbours have the weights exp(SHARPNESS * cosine)
-FEW = 10  # vectors, below which they are points on a circle
-BATCH = 2000  # rows at a time
+MIN_VECTORS = 10  # Fewer vectors become points on a circle.
+BATCH_ROWS = 2000
 
 
 def project(vectors: Vectors) -> Vectors:
     """Points of shape (n, 2), float32, from -1 to 1, for vectors (n, d) of length 1; the same for the same vectors."""
     count = len(vectors)
-    if count < FEW:
+    if count < MIN_VECTORS:
         turns = np.arange(count) * (2 * np.pi / max(count, 1))
         return np.stack([np.cos(turns), np.sin(turns)], 1).astype(np.float32) * (0.5 if count > 1 else 0.0)
     chosen = np.sort(np.random.default_rng(0).permutation(count)[:SAMPLE])
@@ -40,13 +40,13 @@ def place(vectors: Vectors, known: Vectors, points: Vectors) -> Vectors:
     """Points (n, 2) for vectors (n, d) among known vectors (m, d) with points (m, 2), m at least 1."""
     neighbours = min(NEIGHBOURS, len(known))
     placed = np.empty((len(vectors), 2), np.float32)
-    for start in range(0, len(vectors), BATCH):
-        cosines = vectors[start : start + BATCH] @ known.T  # (b, m)
+    for start in range(0, len(vectors), BATCH_ROWS):
+        cosines = vectors[start : start + BATCH_ROWS] @ known.T  # (b, m)
         nearest = np.argpartition(-cosines, neighbours - 1, 1)[:, :neighbours]
         near = np.take_along_axis(cosines, nearest, 1)
         weights = np.exp(SHARPNESS * (near - near.max(1, keepdims=True)))
         weights /= weights.sum(1, keepdims=True)
-        placed[start : start + BATCH] = (points[nearest] * weights[..., None]).sum(1)
+        placed[start : start + BATCH_ROWS] = (points[nearest] * weights[..., None]).sum(1)
     return placed
 
 

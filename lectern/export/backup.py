@@ -258,8 +258,7 @@ def _open(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, 
                 about = json.load(first)
             if about["form"] != FORM:
                 raise UnreadableFileError(
-                    f"{name} was made by another version of Lectern.",
-                    hint="Import it with that version or a newer one.",
+                    f"{name} was made by another version of Lectern.", hint="Import it with that version or a newer one."
                 )
             yield copy, about
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:

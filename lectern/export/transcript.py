@@ -27,7 +27,7 @@ from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.text.citations import rewrite_citations
 
-FORM = 1  # of the JSON
+FORMAT_VERSION = 1  # of the JSON
 NAME_CHARS = 80
 
 
@@ -52,6 +52,7 @@ class Labels:
     unfinished: str = "This answer was not finished."
     doubtful: str = "Your documents may not answer this. Check the passages."
     unsure: str = "Not sure"
+    not_added: str = "Lectern quotes these figures and does not add them up."
     untitled: str = "Conversation"
     place: Callable[[Source], str] = lambda source: source.place
 
@@ -69,7 +70,9 @@ def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
         for message in transcript.messages
     ]
     return json.dumps(
-        {"form": FORM, "conversation": asdict(transcript.conversation), "messages": answers}, ensure_ascii=False, indent=1
+        {"form": FORMAT_VERSION, "conversation": asdict(transcript.conversation), "messages": answers},
+        ensure_ascii=False,
+        indent=1,
     )
 
 
@@ -77,7 +80,7 @@ def from_json(text: str) -> Transcript:
     """Read the output of `as_json`. InputError for anything else."""
     try:
         data = json.loads(text)
-        if data["form"] != FORM:
+        if data["form"] != FORMAT_VERSION:
             raise ValueError(f"form {data['form']}")
         messages = tuple(_message(message) for message in data["messages"])
         verdicts = {message["id"]: Verdict(**message["feedback"]) for message in data["messages"] if "feedback" in message}
@@ -156,8 +159,9 @@ def _marks(message: Message, labels: Labels) -> list[str]:
 
 
 def _notes(message: Message, labels: Labels) -> list[str]:
-    """Notes below an answer: doubts, a problem, or that it is incomplete."""
+    """Notes below an answer: doubts, what it leaves to the reader, a problem, or that it is incomplete."""
     notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
+    notes += [labels.not_added] if message.leaves_adding else []
     if message.problem is not None:
         return [*notes, f"{message.problem.what} {message.problem.hint}".strip()]
     return notes if message.state == "done" else [*notes, labels.unfinished]

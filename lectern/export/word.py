@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-LEVELS = 3  # Word has styles for so many levels of lists.
+MAX_LEVELS = 3  # of lists, for which Word has styles
 CODE_FONT = "Courier New"
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
@@ -70,7 +70,7 @@ class _WordWriter:
                     raise NotImplementedError(other)
 
     def _list(self, node: SyntaxTreeNode, level: int) -> None:
-        ordered, depth = node.type == "ordered_list", min(level, LEVELS)
+        ordered, depth = node.type == "ordered_list", min(level, MAX_LEVELS)
         suffix = f" {depth}" if depth > 1 else ""
         style = f"List {'Number' if ordered else 'Bullet'}{suffix}"
         numbering = self._add_numbering(style, int(node.attrs.get("start", 1))) if ordered else None

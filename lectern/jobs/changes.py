@@ -10,10 +10,10 @@ from lectern.jobs.files import Files
 from ragcore.sql.base import Database
 
 FIRST_LOOK_SECONDS = 0.05
-POLL_SECONDS = 0.2  # between two looks at the revision of the database
-PAUSES = 200.0  # A pause is so many times as long as the look before it, so looking takes half a percent of a core.
-LONGEST_PAUSE = 10.0  # seconds
-LONGEST_SECONDS = 2.0  # for a wait without a change, because time also changes something: a worker becomes silent
+POLL_SECONDS = 0.2  # between two reads of the revision of the database
+PAUSE_FACTOR = 200.0  # A pause is this many times as long as the check before it, so checks take half a percent of a core.
+MAX_PAUSE_SECONDS = 10.0
+MAX_WAIT_SECONDS = 2.0  # without a change in the database: with time a worker counts as dead
 
 
 class Changes:
@@ -23,7 +23,7 @@ class Changes:
         self._database = database
         self._seen = database.revision()
 
-    def wait(self, *, at_least: float = POLL_SECONDS, at_most: float = LONGEST_SECONDS) -> None:
+    def wait(self, *, at_least: float = POLL_SECONDS, at_most: float = MAX_WAIT_SECONDS) -> None:
         """Return after a commit since the last return, or after `at_most` seconds, but not before `at_least` seconds."""
         end, pause = time.monotonic() + at_most, at_least
         while True:
@@ -57,5 +57,5 @@ def wait_for_end(files: Files, ids: Set[str], before: Set[tuple[str, float]]) ->
         if not active:
             return
         waiting = active
-        pause = min(PAUSES * (time.thread_time() - began), LONGEST_PAUSE)
+        pause = min(PAUSE_FACTOR * (time.thread_time() - began), MAX_PAUSE_SECONDS)
         changes.wait(at_least=max(FIRST_LOOK_SECONDS, pause))

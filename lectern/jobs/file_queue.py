@@ -258,9 +258,7 @@ def _select_first(db: Connection, lanes: Sequence[Lane], most: int, silent: tupl
             together = lane is Lane.SMALL and not values
             groups.append(db.execute(query, (*values, lane, most if together else 1)).fetchall())
     first = min(
-        filter(None, groups),
-        key=lambda rows: (rows[0]["lane"] == Lane.STUCK, rows[0]["added"], rows[0]["id"]),
-        default=[],
+        filter(None, groups), key=lambda rows: (rows[0]["lane"] == Lane.STUCK, rows[0]["added"], rows[0]["id"]), default=[]
     )
     sizes = accumulate(row["size"] for row in first)
     return first[: max(sum(size <= TOGETHER_BYTES for size in sizes), 1)]

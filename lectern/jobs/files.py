@@ -72,8 +72,8 @@ Outcome = Literal["added", "duplicate", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced. `given` is
-    the name under which the file was added."""
+    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced.
+    `original_name` is the name under which the file was added."""
 
     file: FileRow
     outcome: Outcome

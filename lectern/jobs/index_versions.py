@@ -86,7 +86,7 @@ class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
     def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """A function that does what `upsert` does; the slow part is done now, so that other writers need not wait for it."""
+        """Does the slow part of `upsert` now, so that other writers need not wait for it. Returns a function for the rest."""
 
     def drop(self) -> None:
         """Delete the index and everything in it."""

@@ -23,8 +23,8 @@ T = TypeVar("T")
 POLL_SECONDS = 0.2  # between two checks for cancellation
 SIGN_SECONDS = 1.0  # between two signatures of a row without progress
 SMALL_SECONDS = 3.0  # for reading a small file while others wait
-PATIENCE_SECONDS = 20.0  # without progress, before a file makes way for waiting ones
-THREADS = 1000  # Cancelled work may occupy its thread for a long time.
+PATIENCE_SECONDS = 20.0  # without progress, before a file goes back to the queue for waiting ones
+MAX_THREADS = 1000  # Cancelled work may occupy its thread for a long time.
 
 
 class LaneChange(Exception):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lectern.jobs.file_queue import process_name
 from lectern.jobs.file_rows import FileRow
 from lectern.jobs.files import Files
-from lectern.jobs.lease import THREADS, Lease, record_end
+from lectern.jobs.lease import MAX_THREADS, Lease, record_end
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.sources import from_link
 from lectern.settings import AllowedSources, IngestSettings
@@ -25,7 +25,7 @@ class Fetcher:
         self._files = files
         self._settings = settings
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fetch")
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fetch")
 
     def run_once(self) -> bool:
         """Fetch the link that has waited longest; False if none is queued."""

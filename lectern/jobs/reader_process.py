@@ -30,12 +30,12 @@ from ragcore.errors import DamagedFileError, TooLargeError
 from ragcore.readers.ocr.tesseract import find_program
 
 POLL_SECONDS = 0.1  # between two checks of the clock and of `cancelled`
-LONGEST = 40  # Maximum time for a file with progress, in timeouts: 2,000 scanned pages take four hours.
-END_SECONDS = 1.0  # Maximum time for a process to end what read a file, or itself.
+MAX_TIMEOUTS = 40  # Time limit for a file with progress, in timeouts: 2,000 scanned pages take four hours.
+END_SECONDS = 1.0  # for a process to end, or to end its child that read a file
 STDERR_BYTES = 64_000  # of a parser's last output
-LINES = 100  # Maximum number of unread lines; then the process waits.
-BUFFER = 1 << 16  # bytes
-LINE = 1000  # bytes
+MAX_LINES = 100  # unread; then the process waits
+BUFFER_BYTES = 1 << 16
+MAX_LINE_BYTES = 1000
 INVALID = b"?"  # in place of a line that is too long, or announces too many bytes
 CHAR_BYTES = 4  # Maximum size of a character in UTF-8.
 # With -P, because the current folder may have a module of the same name.
@@ -73,7 +73,7 @@ class ReaderProcess:
         place = None if self.scratch is None else self.scratch.work
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", START, str(Path(lectern.__file__).parents[1])],
-            bufsize=BUFFER,
+            bufsize=BUFFER_BYTES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,7 +87,7 @@ class ReaderProcess:
         assert self._process.stderr
         self._orders, self._body_bytes = self._process.stdin, 0
         self._group = 0  # of the process that reads the file
-        self._lines: Queue[bytes | Answer] = Queue(LINES)  # b"" for their end
+        self._lines: Queue[bytes | Answer] = Queue(MAX_LINES)  # b"" for their end
         self._stderr = b""
         threads = ((self._read_lines, self._process.stdout), (self._read_stderr, self._process.stderr))
         self._threads = [threading.Thread(target=each, args=(pipe,), daemon=True) for each, pipe in threads]
@@ -212,7 +212,7 @@ class ReaderProcess:
 
     def _read_lines(self, pipe: IO[bytes]) -> None:
         with pipe:
-            while (line := pipe.readline(LINE)).endswith(b"\n"):
+            while (line := pipe.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                 message = self._read_answer(pipe, line) if line.startswith(ANSWER) else line[:-1]
                 if message is None:
                     break
@@ -231,7 +231,7 @@ class ReaderProcess:
         if not (0 <= head <= HEAD_BYTES and 0 <= body <= self._body_bytes and 0 <= words <= WORDS_BYTES):
             return None
         answer = Answer(nonce, pipe.read(head), pipe.read(body), pipe.read(words))
-        return answer if pipe.readline(LINE) == b"\n" else None
+        return answer if pipe.readline(MAX_LINE_BYTES) == b"\n" else None
 
     def _read_stderr(self, pipe: IO[bytes]) -> None:
         """Read the output of parsers; the end of it explains a crash."""
@@ -251,7 +251,7 @@ class ReaderProcess:
             status = int(match[1]) if match else -signal.SIGABRT
         output = self._stderr.decode("utf-8", "replace")
         if sys.platform != "win32" and status == -signal.SIGXCPU:
-            return _too_slow(name, LONGEST * timeout)
+            return _too_slow(name, MAX_TIMEOUTS * timeout)
         killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system without free memory
         if killed or "MemoryError" in output or "bad_alloc" in output or "out of memory" in output.lower():
             return _limit_error(f"Reading {name} needs more memory than is allowed, so it was stopped.")
@@ -274,8 +274,8 @@ class _Progress:
         now = time.monotonic()
         if now > self._last + self._timeout:
             raise _limit_error(f"Reading {self._name} made no progress for {_span(self._timeout)} and was stopped.")
-        if now > self._began + LONGEST * self._timeout:
-            raise _too_slow(self._name, LONGEST * self._timeout)
+        if now > self._began + MAX_TIMEOUTS * self._timeout:
+            raise _too_slow(self._name, MAX_TIMEOUTS * self._timeout)
 
     def take(self, line: bytes) -> None:
         try:

@@ -105,7 +105,7 @@ class Rebuilds:
     ) -> RebuildPlan:
         """Let the worker rebuild the index from the stored documents. The settings hold for new files too.
 
-        The current index is searched until the new one is complete. See `IndexVersions.coming`. `embed_model`: "" for the
+        The current index is searched until the new one is complete. See `IndexVersions.next_version`. `embed_model`: "" for the
         built-in one, "hashing", or the name or folder of a sentence-transformers model. ConfigError as for `plan`.
         """
         after = self._complete(chunk_size, chunk_overlap, embed_model, splitter)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ragcore.errors
 from lectern.jobs.confinement import confines_files, describe_confinement
-from lectern.jobs.reader_process import LONGEST, EndedBeforeError, ReaderProcess, crash_error
+from lectern.jobs.reader_process import MAX_TIMEOUTS, EndedBeforeError, ReaderProcess, crash_error
 from lectern.jobs.reader_process import Cancelled as Cancelled
 from ragcore.errors import RagError, StoreError
 from ragcore.readers.base import ReadOptions
@@ -35,9 +35,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SHOW_SECONDS = 30.0  # for a page that a person waits for
-FILES_EACH = 2000  # per process; a new process takes as long as reading hundreds of small files
-IDLE = 2  # Maximum number of idle processes.
+PAGE_SECONDS = 30.0  # for a page that a person waits for
+FILES_PER_PROCESS = 2000  # a new process takes as long as reading hundreds of small files
+MAX_IDLE = 2  # processes
 FOLDER = Path("unpacked")  # in the working folder of a confined process
 
 
@@ -116,7 +116,7 @@ def draw_isolated(
             raise ValueError(image[:12])
         return image
 
-    job = _Job("draw", path, options, SHOW_SECONDS, memory_mb, lambda: False, scratch)
+    job = _Job("draw", path, options, PAGE_SECONDS, memory_mb, lambda: False, scratch)
     with _drawing:
         return job.run(parse, page_index=page_index, scale=scale, turn=turn)
 
@@ -140,7 +140,7 @@ def find_isolated(
         )
         return whole, of_parts
 
-    job = _Job("find", path, options, SHOW_SECONDS, memory_mb, lambda: False, scratch)
+    job = _Job("find", path, options, PAGE_SECONDS, memory_mb, lambda: False, scratch)
     with _drawing:
         return job.run(parse, page_indexes=list(page_indexes), quote=quote, parts=list(parts))
 
@@ -191,7 +191,7 @@ class _Job:
             "name": self.options.name,
             "password": self.options.password,
             "max_text_chars": self.options.max_text_chars,
-            "timeout": LONGEST * self.timeout,
+            "timeout": MAX_TIMEOUTS * self.timeout,
             "memory_mb": self.memory_mb,
             "max_file_bytes": MAX_BYTES if self.work == "unpack" else self.memory_mb * 1_000_000,
         }
@@ -289,7 +289,7 @@ def _take_idle_reader(scratch: Path | None) -> ReaderProcess | None:
 def _store_reader(reader: ReaderProcess) -> None:
     """Store the process for the next file, or end it after FILES_EACH files. Two of the lanes of files are often busy."""
     with _lock:
-        if len(_idle) < IDLE and reader.files < FILES_EACH and reader.reusable:
+        if len(_idle) < MAX_IDLE and reader.files < FILES_PER_PROCESS and reader.reusable:
             reader.was_idle = True
             _idle.append(reader)
             return

@@ -222,12 +222,7 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     return boxes, b"", b""
 
 
-_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
-    "read": _read,
-    "unpack": _unpack,
-    "draw": _draw,
-    "find": _find,
-}
+_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {"read": _read, "unpack": _unpack, "draw": _draw, "find": _find}
 
 
 def _as_json(error: RagError) -> dict[str, Any]:

@@ -57,8 +57,7 @@ def _link_or_copy(path: Path, place: Path) -> Path:
         raise
     except OSError as error:
         raise StoreError(
-            f"{path.name} could not be copied for reading: {error.strerror}.",
-            hint="Free some space and try again.",
+            f"{path.name} could not be copied for reading: {error.strerror}.", hint="Free some space and try again."
         ) from error
     return place
 

@@ -95,7 +95,7 @@ class TimeLeft:
 
     @property
     def seconds_left(self) -> float:
-        """Without progress, the current step takes as long as expected, or half as long again as it has taken."""
+        """The rest of a step without progress: the expected time, or half of the time so far if that is over."""
         waited = self._clock() - self._progressed
         return max(self._step - waited, waited / 2) + self._later
 

@@ -33,7 +33,7 @@ from lectern.jobs.file_queue import process_name
 from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage
 from lectern.jobs.files import Files, Outcome
 from lectern.jobs.index_versions import CurrentIndex, CurrentStore, Healable, IndexStore
-from lectern.jobs.lease import THREADS, Lease, record_end
+from lectern.jobs.lease import MAX_THREADS, Lease, record_end
 from lectern.jobs.link_fetcher import Fetcher
 from lectern.jobs.open_library import open_parts
 from lectern.jobs.rebuild import Rebuilder
@@ -70,9 +70,9 @@ T = TypeVar("T")
 FETCHERS = 3  # links at a time
 TOGETHER_CHARS = 24_000  # Files with up to so much text are embedded together.
 HEAL_SECONDS = 600.0  # between two checks for damaged vectors
-AWAY_SECONDS = 0.5  # First pause before an unreachable database is tried again. Each pause is twice as long.
-LONGEST_AWAY = 15.0  # seconds
-MANY = 32  # A file with more passages may free much space in the database.
+RETRY_SECONDS = 0.5  # First pause before an unreachable database is tried again. Each pause is twice as long.
+MAX_RETRY_SECONDS = 15.0  # longest pause
+MANY_PASSAGES = 32  # A deletion of more may free much space in the database.
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Worker:
         self._settings = settings
         self._lanes = lanes
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="file")
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="file")
 
     def run_once(self) -> bool:
         """Process one queued file, or several small ones together; False if none is queued."""
@@ -214,7 +214,7 @@ class Worker:
                     self._finish(read)
                 else:
                     self._files.queue.restart(read.file.id)
-        if any(len(read.nodes) > MANY for read in reads):
+        if any(len(read.nodes) > MANY_PASSAGES for read in reads):
             self._store.reclaim()
 
     def _finish(self, read: ReadFile) -> None:
@@ -412,12 +412,12 @@ def run_forever(run_once: Callable[[], bool], database: Database) -> None:
                 retry_while_away(changes.wait)
         except StoreError as error:  # until a person repairs the database
             logger.warning("Nothing can be read: %s", error.what)
-            time.sleep(LONGEST_AWAY)
+            time.sleep(MAX_RETRY_SECONDS)
 
 
 def retry_while_away(work: Callable[[], T]) -> T:
     """The result of `work`, which is called again while the database cannot be reached or the disk is full."""
-    pause = AWAY_SECONDS
+    pause = RETRY_SECONDS
     while True:
         try:
             return work()
@@ -426,7 +426,7 @@ def retry_while_away(work: Callable[[], T]) -> T:
                 raise
             logger.warning("%s Trying again.", error.what)
             time.sleep(pause)
-            pause = min(2 * pause, LONGEST_AWAY)
+            pause = min(2 * pause, MAX_RETRY_SECONDS)
 
 
 def _end_with_parent() -> None:

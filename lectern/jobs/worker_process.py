@@ -20,10 +20,10 @@ from ragcore.errors import StoreError, UnreadableFileError
 logger = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0  # First pause before a restart. It doubles each time a worker dies within YOUNG_SECONDS.
-LONGEST_RESTART = 60.0  # seconds
+MAX_RESTART_SECONDS = 60.0  # longest pause
 YOUNG_SECONDS = 30.0
 CLOSE_SECONDS = 5.0  # for a worker to end by itself
-DEATHS = 3  # of workers with the same file, before the file is given up
+MAX_DEATHS = 3  # of workers with the same file, before the file fails
 LOG_BYTES = 1_000_000  # Maximum size of a worker's log file.
 
 
@@ -96,7 +96,7 @@ class WorkerProcess:
                 self._release(process_name(process.pid))
             except StoreError:
                 logger.exception("the files of the worker are claimed again after some seconds")
-            pause = min(2 * pause, LONGEST_RESTART) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
+            pause = min(2 * pause, MAX_RESTART_SECONDS) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
             time.sleep(pause)
             with self._lock:
                 if not self._closed:
@@ -110,10 +110,10 @@ class WorkerProcess:
         for file in self._files.queue.release(process):
             self._files.queue.isolate(file.id)
             self._deaths[file.id] += 1
-            if self._deaths[file.id] >= DEATHS:
+            if self._deaths[file.id] >= MAX_DEATHS:
                 del self._deaths[file.id]
                 error = UnreadableFileError(
-                    f"Reading {file.name} was given up, because the process that reads it ended {DEATHS} times.",
+                    f"Reading {file.name} was given up, because the process that reads it ended {MAX_DEATHS} times.",
                     hint=(
                         "It may need more memory than is available. Split it into several files, or close other "
                         "programs and try again."

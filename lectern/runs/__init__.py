@@ -1,1 +1,1 @@
-"""Answers being given, what they cost, and replays."""
+"""Answers in progress, their cost, and replays."""

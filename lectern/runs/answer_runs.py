@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # Maximum length of a question. A longer text should be a document.
 ANSWERED = ("done", "stopped", "interrupted")
-WRITE_SECONDS = 1.0  # between two writes of a growing answer
-LATER_SECONDS = 15.0  # Maximum pause between two attempts to store the end of an answer.
+WRITE_SECONDS = 1.0  # between two writes of an unfinished answer
+MAX_RETRY_SECONDS = 15.0  # between two attempts to store the end of an answer
 
 
 class AlreadyAnsweringError(InputError):
@@ -180,7 +180,7 @@ class Run:
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
-        except RagError as error:  # the answer is complete, and Check sentences tries again
+        except RagError as error:  # the answer is complete, and the check on demand tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
         try:
@@ -207,6 +207,7 @@ class Run:
         corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
+        free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=ask.mode,
@@ -221,7 +222,7 @@ class Run:
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
             meant=corrected,
-            money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
+            money=None if free else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
             reading=ask.reading,
@@ -283,7 +284,7 @@ class Run:
         pause = WRITE_SECONDS
         while True:
             time.sleep(pause)
-            pause = min(2 * pause, LATER_SECONDS)
+            pause = min(2 * pause, MAX_RETRY_SECONDS)
             try:
                 self._write(state)
             except StoreError as error:

@@ -16,7 +16,7 @@ from ragcore.llms.call_stages import CallStage
 from ragcore.observe import Listener, Span, add_listener
 
 STAGES = tuple(CallStage)  # in their order
-REMEMBERED = 8  # prompts, because a server has few slots for one prompt each
+MAX_PROMPTS = 8  # stored, because a server has few slots for one prompt each
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ReadPrompts:
     """The last prompts of models, for servers that report how much of a prompt was in their cache. Threads may share it."""
 
     def __init__(self) -> None:
-        self._read: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)  # model and prompt
+        self._read: deque[tuple[str, str]] = deque(maxlen=MAX_PROMPTS)  # model and prompt
 
     def add(self, trace: Span) -> None:
         """Add the prompts of the calls that have ended."""

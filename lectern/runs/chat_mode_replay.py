@@ -27,7 +27,7 @@ from ragcore.schema import new_id
 logger = logging.getLogger(__name__)
 
 MODES: tuple[ChatMode, ...] = get_args(ChatMode)
-AT_ONCE = 3  # Maximum number of lanes that are asked at the same time.
+MAX_LANES = 3  # in progress at the same time
 
 Lack = Literal["model", "functions"]
 
@@ -291,7 +291,7 @@ class Replays:
         """Ask all lanes, AT_ONCE at a time."""
         threads = [
             threading.Thread(target=self._take, args=(waiting, stopped), name="replay-lane", daemon=True)
-            for _ in range(min(AT_ONCE, len(waiting)))
+            for _ in range(min(MAX_LANES, len(waiting)))
         ]
         try:
             for thread in threads:

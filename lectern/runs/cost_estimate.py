@@ -33,18 +33,18 @@ from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle,
 T = TypeVar("T")
 
 ANSWER_TOKENS = 150  # Estimate before the first answer of a model.
-LATEST = 100  # Maximum number of answers from which habits are estimated.
-ALIKE = 3  # With so many answers in one mode, the answers in other modes are ignored.
-WRITING = 10.0  # Prior for the time to write a token, in times to read one.
-TRUST = 0.3  # Weight of this prior; an answer has weight 1.
-SOME = 800  # Maximum number of passages in an estimate. A sample stands for more passages.
-SOME_CALLS = 100  # The same if each passage has its own call.
+MAX_ANSWERS = 100  # the latest ones, from which the lengths of answers are estimated
+ENOUGH_ANSWERS = 3  # in one mode, to ignore the answers in other modes
+WRITING_FACTOR = 10.0  # Prior for the time to write a token, in times to read one.
+PRIOR_WEIGHT = 0.3  # Weight of this prior; an answer has weight 1.
+MAX_PASSAGES = 800  # in an estimate. A sample stands for more passages.
+MAX_CALLS = 100  # in an estimate in which each passage has its own call
 SOME_FILES = 25
 SOME_QUESTIONS = 3
-JUDGES = 2  # Calls that judge an answer; each reads about as much as the answer's calls.
-CLOSELY = 1200  # The extractive reader compares the tokens of a call after these only by words.
-SKIMS = 0.16  # Relative time for such a token. With all passages, it is between 0.1 and 0.25.
-SLACK = 1.3  # Size of a passage with its number and place, in sizes of a passage.
+JUDGE_CALLS = 2  # per answer; each reads about as much as the calls of the answer
+CLOSE_TOKENS = 1200  # per call. The extractive reader compares further tokens only by words.
+SKIM_FACTOR = 0.16  # time for such a further token, relative to a close one; measured from 0.1 to 0.25
+PASSAGE_FACTOR = 1.3  # Size of a passage with its number and place, in sizes of a passage.
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
 _SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)  # for any number of passages
@@ -67,7 +67,7 @@ def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Pr
 def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
     """An upper estimate without retrieval, for `top_k` passages of the greatest length."""
     size = library.rebuilds.current_settings().chunk_size
-    text = " ".join(["word"] * round(size * SLACK))
+    text = " ".join(["word"] * round(size * PASSAGE_FACTOR))
     with under(Span("price")):
         return _simulate(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
 
@@ -76,7 +76,7 @@ def of_measuring(library: Library, questions: Sequence[str], asks: Sequence[Ask]
     """The price to answer these questions with each of the asks, and to judge the answers. Raises as `price` does."""
     sample, times = _sample(questions, SOME_QUESTIONS)
     answers = [price(library, replace(ask, question=question, chat_mode=None)) for ask in asks for question in sample]
-    judged = [_multiply(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]
+    judged = [_multiply(one, (one.calls + JUDGE_CALLS) / one.calls) if one.calls else one for one in answers]
     return _multiply(together(judged), times)
 
 
@@ -108,19 +108,20 @@ def _multiply(one: Price, times: float) -> Price:
 
 def _simulate(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
-    learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.mode)
+    learned = habits(library.conversations.latest_facts(MAX_ANSWERS), model.metadata.model_name, ask.mode)
     if (speed := model.speed) and (settings.llm.on_this_computer or learned.reading is None):
         # On one computer, parallel answers have slowed each other. On a server, the history includes its parallel calls.
         learned = learned.at(speed)
     mode = ResponseMode(ask.response_mode)
-    most = len(nodes) if mode in _SAME_CALLS else SOME_CALLS if mode in _ONE_EACH else SOME
+    most = len(nodes) if mode in _SAME_CALLS else MAX_CALLS if mode in _ONE_EACH else MAX_PASSAGES
     sample, times = _sample(nodes, most)
     pretender = _Pretender(model, learned.answer_tokens)
     plan, wording = RetrievalPlan(_FixedRetriever(sample)), library.prompts.current()
     system_prompt = settings.answers.system_prompt
     answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
-    money = None if model.metadata.is_extractive else settings.price.money(read, written)
+    free = model.metadata.is_extractive or settings.llm.provider == "llama_cpp"
+    money = None if free else settings.price.money(read, written)
     return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)
 
 
@@ -185,7 +186,9 @@ class Habits:
 
 def _effort(prompt_tokens: float, *, extractive: bool) -> float:
     """The time to read a prompt, in tokens of a short one. The extractive reader is faster after CLOSELY tokens."""
-    return min(prompt_tokens, CLOSELY) + SKIMS * max(prompt_tokens - CLOSELY, 0) if extractive else prompt_tokens
+    return (
+        min(prompt_tokens, CLOSE_TOKENS) + SKIM_FACTOR * max(prompt_tokens - CLOSE_TOKENS, 0) if extractive else prompt_tokens
+    )
 
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
@@ -195,7 +198,7 @@ def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
     measured = [each for each in here if each.calls and each.seconds > 0 and each.prompt_tokens]
     by_model = [each for each in measured if each.model == model]
     alike = [each for each in by_model if each.mode == mode]
-    known = alike if len(alike) >= ALIKE else by_model
+    known = alike if len(alike) >= ENOUGH_ANSWERS else by_model
     if not known:
         return Habits()
     # As if all calls of an answer had the same length.
@@ -212,8 +215,13 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
     scaled so that half of the answers took longer. One more equation says that writing takes WRITING times as long as reading,
     because answers that are all alike do not determine the ratio."""
     rows = [(read / seconds, written / seconds) for read, written, seconds in answers]
-    scale = TRUST * sum(read + WRITING * written for read, written in rows) / len(rows) / (1 + WRITING * WRITING)
-    known = [*((read, written, 1.0) for read, written in rows), (WRITING * scale, -scale, 0.0)]
+    scale = (
+        PRIOR_WEIGHT
+        * sum(read + WRITING_FACTOR * written for read, written in rows)
+        / len(rows)
+        / (1 + WRITING_FACTOR * WRITING_FACTOR)
+    )
+    known = [*((read, written, 1.0) for read, written in rows), (WRITING_FACTOR * scale, -scale, 0.0)]
     aa, ab, bb = (sum(row[i] * row[j] for row in known) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = sum(row[0] * row[2] for row in known), sum(row[1] * row[2] for row in known)
     determinant = aa * bb - ab * ab
@@ -227,7 +235,7 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
 
 
 def _sample(items: Sequence[T], most: int) -> tuple[list[T], float]:
-    """At most so many items, evenly spread, and how many items each stands for."""
+    """A sample of items at equal distances, and the number of items that each stands for."""
     return spread(items, most), max(len(items) / most, 1.0)
 
 

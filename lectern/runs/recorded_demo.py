@@ -139,7 +139,7 @@ def _normalize(question: str) -> str:
 
 
 def play(pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause: Callable[[float], object]) -> Iterator[str]:
-    """Each piece at its time, counted from now. A late piece comes at once."""
+    """Yields each piece at its time from now; a late piece at once."""
     began = clock()
     for at, piece in pieces:
         seconds = began + at - clock()

@@ -7,15 +7,17 @@ from pathlib import Path
 import streamlit as st
 
 from lectern.ui import labels, navigation, resources
+from lectern.ui.asking import reset_chat_options
 from lectern.ui.i18n import _, supported_language
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_menu, fill_widget, open_index, session, widget
+from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
 from lectern.ui.widgets.problem import damage
 from lectern.ui.widgets.reading_progress import reading_bar
+from lectern.ui.widgets.search_field import search_field
 
 HERE = Path(__file__).resolve().parent
 MIN_SEARCHABLE = 8  # conversations; a shorter list has no search field
@@ -79,22 +81,15 @@ def conversations(in_chat: bool) -> None:
     state = session()
     if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
-        fill_menu("chat_files", [])
+        reset_chat_options()
         navigation.go_to_chat(None)
     open_id = navigation.id_from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")
     place = st.container()
     listed = conversation_list(open_id, search)
     if listed >= MIN_SEARCHABLE or search:
-        place.text_input(
-            _("Search conversations"),
-            key="search",
-            placeholder=_("Search conversations"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            type="search",
-            live=True,
-        )
+        with place:
+            search_field(_("Search conversations"), "search", live=True)
         if not listed:
             st.caption(_("No conversation contains these words."))
 

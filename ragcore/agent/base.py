@@ -209,9 +209,8 @@ class Agent(ChatEngine):
         refuse_empty(message)
         with span(self.span_name, mode=self.mode, question=message) as step:
             task = self._task(message, (), None)
-            with closing(self._reply_of(task).pieces) as pieces:
-                for _ in pieces:
-                    continue
+            for _ in self._reply_of(task).pieces:
+                continue
         answer = task.last.answer if task.last else None
         return Response(answer or "", task.source_nodes, step, {"sources": task.sources})
 

@@ -31,7 +31,7 @@ class ResponseReasoningStep:
 
 
 class UnreadableReplyError(ValueError):
-    """Neither an action nor an answer; the message says what is wrong, in words for the model."""
+    """The reply has neither an action nor an answer. The message explains the problem to the model."""
 
 
 def read_reply(reply: str, tools: Collection[str] = ()) -> ActionReasoningStep | ResponseReasoningStep:
@@ -55,7 +55,7 @@ parse_action_reasoning_step = read_reply
 
 
 def extract_tool_use(input_text: str) -> tuple[str, str, str]:
-    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError where the reply calls no tool.
+    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError if the reply calls no tool.
 
     >>> extract_tool_use('Thought: I add. Action: add\\nAction: add\\nAction Input: {"a": 1}')[1:]
     ('add', '{"a": 1}')
@@ -67,7 +67,7 @@ def extract_tool_use(input_text: str) -> tuple[str, str, str]:
 
 
 def extract_final_response(input_text: str) -> tuple[str, str]:
-    """The thought and the answer. UnreadableReplyError where there is no answer.
+    """The thought and the answer. UnreadableReplyError if there is no answer.
 
     >>> extract_final_response("Thought: I know it.\\nAnswer: 2")
     ('I know it.', '2')
@@ -184,7 +184,7 @@ def _kind(label: re.Match[str]) -> str:
 
 _MARKS = " \t\r*_#>`-"
 _QUOTES = "\"'.,:"
-_AROUND = " \t\r*#>`" + _QUOTES  # all but what a name may begin or end with
+_AROUND = " \t\r*#>`" + _QUOTES  # without the characters with which a name may begin or end
 _LONGEST_LABEL = len("Final Answer:")
 _LABEL = re.compile(
     r"^[ \t*_#>`-]*(?P<kind>thought|action[ \t_]+input|action|(?:final[ \t_]+)?answer|observation)"

@@ -29,7 +29,7 @@ def messages_to_xml_format(messages: Sequence[ChatMessage]) -> list[ChatMessage]
 async def generate_structured_response(
     messages: Sequence[ChatMessage], llm: LLM, output_cls: type[BaseModel]
 ) -> dict[str, Any]:
-    """The fields of the object. LLMProtocolError where the model's answer does not have the form."""
+    """The fields of the object. LLMProtocolError if the model's answer has another form."""
     conversation = messages_to_xml_format(messages)[-1].content
     form = await llm.astructured_predict(output_cls, PromptTemplate("{conversation}"), conversation=conversation)
     return form.model_dump()

@@ -119,12 +119,12 @@ class AgentWorkflow(PromptMixin, Workflow):
         system_prompt: str | None = None,
         **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: one that calls functions where the model can, else a ReActAgent. `options` as above."""
+        """One agent with these tools: a FunctionAgent if the model calls functions, else a ReActAgent. `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
         return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
 
-    def run(  # type: ignore[override]  # what a run of agents takes
+    def run(  # type: ignore[override]  # the arguments of a run of agents
         self,
         user_msg: str | ChatMessage | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
@@ -135,8 +135,8 @@ class AgentWorkflow(PromptMixin, Workflow):
         start_event: AgentWorkflowStartEvent | None = None,
         **others: Any,
     ) -> WorkflowHandler:
-        """Await what comes back for the answer; iterate over its `stream_events()` meanwhile. A run with the context of an
-        earlier one goes on with its conversation and state."""
+        """Await the returned handler for the answer, or iterate over its `stream_events()`. With the context of an earlier run
+        it continues that conversation and state."""
         event = start_event or AgentWorkflowStartEvent(
             user_msg=user_msg,
             chat_history=list(chat_history) if chat_history is not None else None,
@@ -308,8 +308,8 @@ class BaseWorkflowAgent(AgentWorkflow):
         timeout: float | None = None,
         verbose: bool = False,
     ) -> None:
-        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, all of them
-        where None. Without `streaming` the answer is one AgentStream event."""
+        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, None for all
+        of them. Without `streaming` the answer is one AgentStream event."""
         self.name, self.description, self.system_prompt = name, description, system_prompt
         self.tools: list[BaseTool] = as_tools(tools or ())
         if any(tool.metadata.name == HANDOFF for tool in self.tools):

@@ -20,13 +20,5 @@ def llm_completion_callback() -> Callable[[Method], Method]:
     return lambda method: method
 
 
-def llm_chat_callback() -> Callable[[Method], Method]:
-    """As `llm_completion_callback`, for a `chat` or `stream_chat`.
-
-    >>> @llm_chat_callback()
-    ... def chat(messages):
-    ...     return messages
-    >>> chat([])
-    []
-    """
-    return llm_completion_callback()
+llm_chat_callback = llm_completion_callback
+"""The same for a `chat` or `stream_chat`."""

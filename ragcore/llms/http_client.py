@@ -127,12 +127,12 @@ class ModelServer:
             return self._read_object(response)
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The JSON object of the answer; a Refusal where the status is not success."""
+        """The JSON object of the answer; a Refusal for another status than success."""
         with self._send("POST", path, body) as response:
             return self.parse_answer(_text(_body(response)))
 
     def lines(self, path: str, body: dict[str, Any], exchange: Exchange) -> Generator[str, bool | None, None]:
-        """The lines of the answer as they arrive; a Refusal before the first where the status is not success.
+        """The lines of the answer as they arrive; a Refusal before the first for another status than success.
 
         Closing the generator ends the request; `mark_end` lets the next request use its connection. The request waits for its
         turn in `ragcore.llms.call_queue`.

@@ -13,7 +13,7 @@ from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, Messag
 
 
 class MockLLM(CustomLLM):
-    """Answers with the prompt, in a stream word by word; with `max_tokens` with so many times "text".
+    """Answers with the prompt, streamed word by word; with `max_tokens`, it answers with that many times "text".
 
     >>> MockLLM().complete("A boat").text
     'A boat'

@@ -1,4 +1,4 @@
-"""Removes from a reply what a model repeats of its prompt: instead of an answer, before it, or after it.
+"""Removes a repetition of the prompt from a reply: instead of an answer, before it, or after it.
 
 The reply is compared with the prompt's wording: its sentences, its labels such as "Question:", the question or the earlier
 answer after such a label, and the headings of passages with their passages. A passage quoted without its heading stays.
@@ -94,7 +94,7 @@ class EchoFilter:
         return answer
 
     def _boundary(self) -> int:
-        """The place where a new sentence or line may begin, including the white space before it; or the end of the buffer."""
+        """The place of a possible new sentence or line, including the white space before it; or the end of the buffer."""
         boundary = _BOUNDARY.search(self._last + self._buffer, len(self._last))
         if boundary is None:
             return len(self._buffer)

@@ -50,7 +50,7 @@ class ToolCall(dict[str, Any]):
 
 
 def calls_of(additional_kwargs: Mapping[str, Any]) -> list[ToolCall]:
-    """The tool calls of a message; none where it has none."""
+    """The tool calls of a message."""
     return [ToolCall.read(call) for call in additional_kwargs.get("tool_calls") or ()]
 
 

@@ -90,7 +90,7 @@ class ToolCalling:
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
     def get_tool_calls_from_response(self, response: ChatResponse, error_on_no_tool_call: bool = True) -> list[ToolSelection]:
-        """ValueError where there is none, unless that is no error. LLMProtocolError for arguments that are no JSON object."""
+        """ValueError without a call, if `error_on_no_tool_call`. LLMProtocolError for arguments that are no JSON object."""
         message = response.message
         calls = [
             *(message.additional_kwargs.get("tool_calls") or ()),

@@ -13,5 +13,7 @@ if TYPE_CHECKING:
     from ragcore.memory.blocks import VectorMemoryBlock as VectorMemoryBlock
     from ragcore.memory.chat_memory import ChatMemoryBuffer as ChatMemoryBuffer
     from ragcore.memory.chat_memory import ChatSummaryMemoryBuffer as ChatSummaryMemoryBuffer
+    from ragcore.memory.vector_memory import SimpleComposableMemory as SimpleComposableMemory
+    from ragcore.memory.vector_memory import VectorMemory as VectorMemory
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -22,7 +22,7 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
 from ragcore.text.tokens import count_tokens
 
-TOKEN_LIMIT = 3000  # where no model is known
+TOKEN_LIMIT = 3000  # the limit without a model
 SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones

@@ -66,11 +66,6 @@ class TokenSplitter(NodeParser):
         """Like `split_text`, with room for `metadata_str` and a blank line above each chunk. ValueError if there is none."""
         return self._texts(text, self._room_beside([metadata_str], "The metadata"))
 
-    def split_texts_metadata_aware(self, texts: Sequence[str], metadata_strs: Sequence[str]) -> list[str]:
-        """The chunks of every text, with room for its own metadata."""
-        pairs = zip(texts, metadata_strs, strict=True)
-        return [chunk for text, metadata in pairs for chunk in self.split_text_metadata_aware(text, metadata)]
-
     def split_spans(self, text: str, *, chunk_size: int | None = None) -> list[Span]:
         """Where the chunks text[start:end] are, in order. They may overlap, and only white space lies outside them."""
         return chunk_spans(

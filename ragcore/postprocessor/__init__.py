@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ragcore.postprocessor.llm_rerank import StructuredLLMRerank as StructuredLLMRerank
     from ragcore.postprocessor.metadata_replacement import MetadataReplacementPostProcessor as MetadataReplacementPostProcessor
     from ragcore.postprocessor.optimizer import SentenceEmbeddingOptimizer as SentenceEmbeddingOptimizer
-    from ragcore.postprocessor.pii import NERPIINodePostprocessor as NERPIINodePostprocessor
     from ragcore.postprocessor.pii import PIINodePostprocessor as PIINodePostprocessor
     from ragcore.postprocessor.prev_next import AutoPrevNextNodePostprocessor as AutoPrevNextNodePostprocessor
     from ragcore.postprocessor.prev_next import PrevNextNodePostprocessor as PrevNextNodePostprocessor

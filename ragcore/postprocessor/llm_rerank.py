@@ -21,10 +21,11 @@ _ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")  # [2] > [1]
 
 
 class LLMRerank(BaseNodePostprocessor):
-    """The `top_n` most helpful passages, with the model's 0 to 10 as score. One call per batch; what it does not name goes.
+    """The `top_n` most helpful passages; the score is the model's rating, 0 to 10. One call per batch. Passages that the model
+    does not name are dropped.
 
-    Passages that are too long for a call lose their ends in it, which the span "choose" notes. When no reply can be read, the
-    first `top_n` passages stay as they were, and the span "rerank" notes that.
+    Passages that are too long for a call are cut in it, which the span "choose" notes. If no reply is readable, the result is
+    the first `top_n` passages unchanged, which the span "rerank" notes.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ragcore.postprocessor.base import BaseNodePostprocessor
-from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.schema import NodeWithScore, QueryBundle
 
 _NUMBER = re.compile(r"(?<![\w.])\+?\(?\d[\d ()/.-]{5,22}\d(?!\w)")
-PII_KEY = "__pii_node_info__"
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
@@ -30,39 +27,6 @@ class PIINodePostprocessor(BaseNodePostprocessor):
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         return [replace(hit, node=replace(hit.node, text=_mask(hit.text))) for hit in nodes]
-
-
-class NERPIINodePostprocessor(BaseNodePostprocessor):
-    """Replaces names of persons, places and organisations by marks, such as [PER_12] for a person at character 12.
-
-    `ner` finds them: a function from a text to dictionaries with `entity_group`, `start` and `end`, by default the pipeline of
-    transformers, which loads its model. The metadata `__pii_node_info__`, which no model sees, has the name behind each mark.
-    """
-
-    ner: Callable[[str], Iterable[Mapping[str, Any]]] | None = None
-
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        if self.ner is None:
-            import transformers
-
-            pipeline: Any = transformers.pipeline
-            self.ner = pipeline("ner", aggregation_strategy="simple")
-        return [replace(hit, node=_without_names(hit.node, self.ner(hit.text))) for hit in nodes]
-
-
-def _without_names(node: TextNode, names: Iterable[Mapping[str, Any]]) -> TextNode:
-    text, behind = node.text, {}
-    for name in sorted(names, key=lambda name: -name["start"]):  # from the end, so that the places before stay right
-        mark = f"[{name['entity_group']}_{name['start']}]"
-        behind[mark] = text[name["start"] : name["end"]]
-        text = text[: name["start"]] + mark + text[name["end"] :]
-    return replace(
-        node,
-        text=text,
-        metadata={**node.metadata, PII_KEY: json.dumps(behind)},
-        excluded_embed_metadata_keys=[*node.excluded_embed_metadata_keys, PII_KEY],
-        excluded_llm_metadata_keys=[*node.excluded_llm_metadata_keys, PII_KEY],
-    )
 
 
 def _mask(text: str) -> str:

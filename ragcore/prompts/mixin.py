@@ -30,7 +30,7 @@ class PromptMixin:
     prompt_parts: ClassVar[Mapping[str, str]] = {}  # attributes of this object by the names of its parts
 
     def get_prompts(self) -> PromptDictType:
-        """The present prompts. ValueError where the name of a prompt or a part contains a colon."""
+        """The current prompts. ValueError if the name of a prompt or a part contains a colon."""
         own, parts = self._get_prompts(), self._get_prompt_modules()
         if wrong := [name for name in (*own, *parts) if ":" in name]:
             raise ValueError(f"the name {wrong[0]!r} of a prompt contains a colon, which separates a part from its prompt")

@@ -18,13 +18,13 @@ from ragcore.schema import ChatMessage, MessageRole
 
 
 class Task(Enum):
-    """What a call asks for; a reader that ignores the wording answers by this."""
+    """The task of a call. The extractive model ignores the wording and answers by the task."""
 
     ANSWER = "answer"  # query_str from context_str
     REFINE = "refine"  # improve existing_answer with more context_str
     SUMMARIZE = "summarize"  # query_str over context_str, which may be summaries already
     CONDENSE = "condense"  # chat_history and question into one question that stands alone
-    CHAT = "chat"  # the next message of a conversation, with context_str where the prompt has it
+    CHAT = "chat"  # the next message of a conversation, with context_str if the prompt has it
     GENERATE = "generate"  # query_str alone, no documents
     SELECT = "select"  # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
     RANK = "rank"  # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
@@ -59,7 +59,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things to choose from, by its number (from 1). `name` is that of a tool, where it is one."""
+    """One of several choices, by its number (from 1). `name` is the name of a tool, if the choice is one."""
 
     number: int
     text: str
@@ -86,7 +86,7 @@ Variables: TypeAlias = Mapping[str, Variable]
 
 
 class Origin(str, Enum):
-    """Where a stretch of a rendered message came from."""
+    """The origin of a stretch of a rendered message."""
 
     INSTRUCTIONS = "instructions"
     DOCUMENTS = "documents"
@@ -135,7 +135,7 @@ class Prompt:
     name: str
     task: Task
     messages: tuple[ChatMessage, ...]
-    stop: tuple[str, ...] = ()  # where a reply ends, in addition to the prompt's own labels
+    stop: tuple[str, ...] = ()  # texts that end a reply, in addition to the prompt's own labels
 
     @property
     def stop_sequences(self) -> tuple[str, ...]:

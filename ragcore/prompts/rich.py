@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 _CHAT = re.compile(r"\{%-?\s*chat\s+role\s*=\s*[\"'](\w+)[\"']\s*-?%\}(.*?)\{%-?\s*endchat\s*-?%\}", re.DOTALL)
-_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # where a rendered text has an image; no text contains these characters
+_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # an image in a rendered text; no text contains these characters
 
 
 @dataclass(frozen=True, init=False)

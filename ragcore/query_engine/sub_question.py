@@ -69,7 +69,7 @@ class LLMQuestionGenerator(PromptMixin):
 
 
 class SubQuestionQueryEngine(BaseQueryEngine):
-    """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
+    """One call divides the question, the parts are answered in parallel, and one answer combines theirs (tree_summarize).
 
     A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
     tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
@@ -118,7 +118,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         return combined_parts(self._synthesizer, query, parts, answers)
 
     def _divide(self, query: QueryBundle) -> list[SubQuestion]:
-        """The sub-questions for tools that exist; the question itself for each tool where there is none."""
+        """The sub-questions for existing tools; without any, the question itself for each tool."""
         with span("divide", question=query.query_str) as step:
             parts = self._question_gen.generate([tool.metadata for tool in self._tools.values()], query)
             known = list(dict.fromkeys(part for part in parts if part.tool_name in self._tools))
@@ -141,7 +141,7 @@ def combined_parts(
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
-    """The sub-questions in a model's reply, in its order; none where it is no JSON with them."""
+    """The sub-questions in the JSON of a model's reply, in its order."""
     pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
     return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
 

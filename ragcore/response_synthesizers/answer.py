@@ -82,7 +82,7 @@ class AnswerStream(StreamingResponse):
         return self.text, self.source_nodes
 
     def progress(self) -> Progress | None:
-        """None where it is unknown."""
+        """None if it is unknown."""
         return progress(self.trace) if self.trace is not None else None
 
     def whole(self) -> Response:

@@ -60,7 +60,7 @@ def text_to_count(message: ChatMessage | RenderedMessage) -> str:
 
 
 def tail(text: str, tokens: int, count: Count) -> str:
-    """The end of `text`, from a word's beginning where that is possible, that costs at most `tokens`."""
+    """The longest end of `text` that costs at most `tokens`. It begins with a whole word if possible."""
     if count(text) <= tokens:
         return text
     starts = _word_starts(text)
@@ -73,7 +73,7 @@ def tail(text: str, tokens: int, count: Count) -> str:
 
 
 def head(text: str, tokens: int, count: Count) -> str:
-    """The beginning of `text`, up to a word's end where that is possible, that costs at most `tokens`."""
+    """The longest beginning of `text` that costs at most `tokens`. It ends with a whole word if possible."""
     if count(text) <= tokens:
         return text
     starts = _word_starts(text)

@@ -33,7 +33,7 @@ _NO = ("false", "no", "0", "none")
 class ResponseMode(str, Enum):
     REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
     COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
-    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; where the passages do not fit, the longest lose their ends
+    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; if the passages do not fit, the longest are cut
     TREE_SUMMARIZE = "tree_summarize"  # one call for as many passages as fit, then calls over the answers until one remains
     GENERATION = "generation"  # one call with the question alone; the passages are only sources
     NO_TEXT = "no_text"  # no call, only the passages
@@ -59,7 +59,7 @@ def override_prompts(wording: Mapping[str, Prompt]) -> Prompts:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisJob:
-    """The input of a mode. `workers` is how many independent calls may run at the same time.
+    """The input of a mode. `workers` independent calls may run in parallel.
 
     Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls also says whether
     its passages contain the answer. A call that denies it does not change the answer; if all deny it, the answer is "".

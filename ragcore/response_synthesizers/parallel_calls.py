@@ -1,4 +1,4 @@
-"""Independent calls at the same time, their pieces in the order of the calls."""
+"""Runs independent calls in parallel and yields their pieces in the order of the calls."""
 
 from __future__ import annotations
 

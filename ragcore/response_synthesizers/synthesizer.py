@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 
-WORKERS = 4  # calls at the same time
+WORKERS = 4  # parallel calls
 
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
 _ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)

@@ -105,7 +105,7 @@ def _as_caller(caller: object) -> Iterator[None]:
 def _follow(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
     """`passed` are the ids of the followed nodes; a node that leads back to one of them is returned itself."""
     target = _object_of(hit)
-    score = 1.0 if hit.score is None else hit.score  # a score of 0.0 stays what it is
+    score = 1.0 if hit.score is None else hit.score  # not `hit.score or 1.0`, which would replace 0.0
     if isinstance(target, NodeWithScore):
         score, target = target.score if target.score is not None else score, target.node
     if target is None or id(hit.node) in passed or id(target) in _callers.get():

@@ -27,9 +27,9 @@ WORKERS = 4
 
 
 class QueryFusionRetriever(BaseRetriever):
-    """Retrieves for the question and for others like it, all at the same time, and fuses the results; see `fuse`.
+    """Retrieves for the question and for similar questions in parallel, and fuses the results; see `fuse`.
 
-    The model writes the other questions in one call, so that there are at most `num_queries`; with 1 there is no call.
+    The model writes the similar questions in one call. There are at most `num_queries` in all; with 1 there is no call.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.retrievers import BM25Retriever

@@ -43,8 +43,8 @@ FEEDBACK = 1 / 3  # weight of the similarity to them, relative to the cosine to 
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8
-LEAST_SCORE = 0.65  # of the best one's, and
-LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
+LEAST_SCORE = 0.65  # share of the best score
+LEAST_COSINE = 0.9  # share of the highest cosine among the best; a passage below both shares is far weaker than the best
 LAST_LATIN = "\u024f"
 
 
@@ -147,7 +147,7 @@ class HybridRetriever(BaseRetriever):
             return []
 
     def _cosines(self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None) -> dict[str, float | None]:
-        """By id, None where the vector is damaged; without passages that have been deleted."""
+        """The cosines by id, None for a damaged vector; without deleted passages."""
         if vectors is None:
             return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
@@ -169,7 +169,7 @@ class HybridRetriever(BaseRetriever):
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
     """The mean cosine of each, 0 or more, to the best tenth, at most LIKED. A passage without a vector gets the mean of all.
-    Empty where there are too few."""
+    {} for too few passages."""
     known = [id_ for id_ in scores if id_ in vectors]
     best = sorted(known, key=lambda id_: -scores[id_])[: min(LIKED, len(known) // 10)]
     if not best:
@@ -209,5 +209,5 @@ def usual_share(question: str, embedder: str) -> float:
 
 
 def usual_feedback(cosine_share: float | None) -> float:
-    """FEEDBACK, or 0 where a person chose the share of the cosine: then the scores are of that share alone."""
+    """FEEDBACK; 0 if the share of the cosine was chosen explicitly, because then only that share determines the scores."""
     return FEEDBACK if cosine_share is None else 0.0

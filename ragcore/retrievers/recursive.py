@@ -16,7 +16,7 @@ class QueryEngine(Protocol):
 
 
 class RecursiveRetriever(BaseRetriever):
-    """Begins with the retriever `root_id`, and replaces each IndexNode with what has its `index_id`:
+    """Begins with the retriever `root_id`, and replaces each IndexNode with the object of its `index_id`:
 
     a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`; or the answer of an
     engine of `query_engine_dict`. Each is visited once per question, so that circles end. ValueError for an id that does not

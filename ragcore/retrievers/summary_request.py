@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
 DOCUMENTS = 40  # that are summarised one by one; more are grouped
 MOST = 60  # passages of an overview, unless `top_k` is more
-PER_GROUP = 3  # passages, each of another document where there are as many
+PER_GROUP = 3  # passages, of different documents if possible
 NAMED = 40  # documents of a group that are named
 OPENING = 0.5  # what being a document's first passage counts, where being its most central one counts 1
 
@@ -98,7 +98,7 @@ class OverviewRetriever(BaseRetriever):
         return [document for document in documents if document.name in named] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
-        """Their passages, or so many of them, evenly spread, with their vectors."""
+        """About LOOKED_AT of the documents' passages, evenly spread, with their vectors."""
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
         places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
         chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage
@@ -120,7 +120,7 @@ class OverviewRetriever(BaseRetriever):
         ]
 
     def _description(self, first: TextNode, language: str) -> str:
-        """What the whole table of a document holds; "" where its first passage is no part of a table."""
+        """A description of a document's whole table; "" if its first passage is not part of a table."""
         if not first.ref_doc_id or not tables_in(first.text):
             return ""
         return " ".join(describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text))

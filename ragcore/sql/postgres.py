@@ -345,7 +345,7 @@ def _connect(address: Address) -> Wire:
 
 
 def _socket_to(address: Address) -> socket.socket:
-    """A socket on which the system reports the silent loss of the other machine, where it can."""
+    """A socket with keep-alive, so that the system reports the silent loss of the other machine if it can."""
     wire = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -237,7 +237,7 @@ class SQLiteDatabase:
         return columns_of(self._schemas)
 
     def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
-        """Replace the tables that a file of an earlier version lacks by empty ones. StoreError where it lacks a column."""
+        """Add empty temporary tables for those that a file of an earlier version lacks. StoreError for a missing column."""
         expected, present = self._expected_columns, columns_in(connection)
         tables = {table for table, _ in present}
         if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):

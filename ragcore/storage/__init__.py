@@ -1,4 +1,4 @@
-"""Where indexes keep what they have."""
+"""The storage of indexes: documents, records, vectors and conversations."""
 
 from typing import TYPE_CHECKING
 

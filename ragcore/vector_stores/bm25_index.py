@@ -392,7 +392,7 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
 
 
 def _kth(scores: Array, k: int) -> float:
-    """The `k`-th highest score; 0 where there are fewer."""
+    """The `k`-th highest score; 0 for fewer scores."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k <= len(scores) else 0.0
 
 

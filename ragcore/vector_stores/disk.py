@@ -66,7 +66,7 @@ class DiskStore(TableStore[DiskIndex]):
         self._postings = Postings()
 
     def copy(self, source: Store) -> None:
-        """Store copies of all documents of another store. ValueError where a passage there has no embedding."""
+        """Store copies of all documents of another store. ValueError for a passage without an embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
             self._put_all(copies_from(source, every[start : start + COPIED]))
@@ -360,7 +360,7 @@ class DiskStore(TableStore[DiskIndex]):
 
 
 def _stack(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
-    """All rows, shape (n, d), also for no parts. DimensionError where one has another width."""
+    """All rows, shape (n, d), also for no parts. DimensionError for a part of another width."""
     for part in parts:
         if part.shape[1] != (dimension or parts[0].shape[1]):
             raise DimensionError(part.shape[1], dimension or parts[0].shape[1])

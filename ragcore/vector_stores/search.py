@@ -148,7 +148,7 @@ def _mask_damaged(cosines: Array) -> Array:
 
 
 def _kth(scores: Array, k: int) -> float:
-    """The k-th highest score; -inf where there are no more than `k`."""
+    """The k-th highest score; -inf for `k` or fewer scores."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k < len(scores) else -np.inf
 
 
@@ -184,7 +184,7 @@ def terms_version() -> str:
 
 
 def rarity(having: int, passages: int) -> float:
-    """BM25's weight of a term that so many of the passages have: ln((N - n + 0.5) / (n + 0.5)), at least 1e-6."""
+    """BM25's weight of a term in n of N passages: ln((N - n + 0.5) / (n + 0.5)), at least 1e-6."""
     return max(math.log((passages - having + 0.5) / (having + 0.5)), LEAST_IDF)
 
 

@@ -186,7 +186,7 @@ def _links(node: TextNode) -> list[Any]:
 
 
 def _hidden_keys(item: Document | TextNode) -> list[list[str]]:
-    """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
+    """The metadata keys hidden from the embedder and from the model, and the template if it is not the plain one."""
     template = item.template
     hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
     return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]

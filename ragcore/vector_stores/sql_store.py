@@ -1,4 +1,4 @@
-"""What the stores in a database share: tables of documents and passages, and searches. Each store has its own vectors."""
+"""The base of stores in a database: tables of documents and passages, and searches. Each store has its own vectors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Incoming:
 
 
 def copies_from(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
-    """These documents of another store. ValueError where a passage there has no embedding."""
+    """These documents of another store. ValueError for a passage without an embedding."""
     vectors, copies, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
     for stored in documents:
         nodes = list(source.passages(stored.id_))
@@ -248,7 +248,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return row
 
     def _refuse_foreign(self, db: Connection, index: Index, incoming: Sequence[Incoming]) -> None:
-        """ValueError where a passage has the id of one of another document."""
+        """ValueError for a passage with the id of another document's passage."""
         owners = {node.id_: each.document.id_ for each in incoming for node in each.nodes}
         for row in self._within(db, index, Scope(node_ids=owners)) if index.passages and owners else ():
             raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")

@@ -109,7 +109,7 @@ class BasePydanticVectorStore(Fields, ABC):
 
     @property
     def client(self) -> Any:
-        """The client of the service, where the store is one."""
+        """The client of the service, if the store uses one."""
         return None
 
     @abstractmethod
@@ -125,7 +125,7 @@ class BasePydanticVectorStore(Fields, ABC):
         """The passages that are nearest."""
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
-        """Write the store into a file, where it does not save itself."""
+        """Write the store to a file, unless it saves itself."""
 
 
 class LlamaIndexMethods:
@@ -153,7 +153,7 @@ class LlamaIndexMethods:
     def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
         """The nearest passages; in the modes "sparse" and "text_search" those that share words with `query_str`.
 
-        ValueError for the other modes, which a retriever has, and where the vector or the words are missing.
+        ValueError for the other modes, which a retriever has, and for a missing vector or missing words.
         """
         mode, scope = VectorStoreQueryMode(query.mode), Scope(query.doc_ids, query.node_ids, query.filters)
         store = cast(Store, self)
@@ -172,12 +172,10 @@ class LlamaIndexMethods:
 
     def clear(self) -> None:
         """Delete all documents."""
-        store = cast(Store, self)
-        for document in list(store.documents()):
-            store.delete(document.id_)
+        for document in list(cast(Store, self).documents()):
+            cast(Store, self).delete(document.id_)
 
     async_add = awaitable(add)
-    aclear = awaitable(clear)
     aquery = awaitable(query)
 
 

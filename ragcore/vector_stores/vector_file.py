@@ -206,7 +206,7 @@ def bytes_of(paths: Iterable[Path]) -> int:
 
 
 def _pages(path: Path, size: int) -> mmap.mmap | None:
-    """The first `size` bytes of a file, mapped; None where it is shorter. MissingFileError."""
+    """The first `size` bytes of a file, mapped; None for a shorter file. MissingFileError."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < size:
@@ -238,7 +238,7 @@ def _checksum_of(file: BinaryIO, count: int, dimension: int) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the name of a new file to disk, where the system supports it."""
+    """Flush the name of a new file to disk, if the system supports it."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_DIRECTORY)
         try:

@@ -34,7 +34,7 @@ def closed_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture
 def stranger(browser: Browser, closed_app: App) -> Iterator[Page]:
     """A page of a browser that was never here."""
-    context = browser.new_context()
+    context = browser.new_context(reduced_motion="reduce")
     yield context.new_page()
     context.close()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lectern.settings import AppSettings, LLMSettings, write_settings
-from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_until_read
+from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_without_page
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
@@ -53,14 +53,13 @@ def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
     for app in started(tmp_path_factory.mktemp("real")):
-        page = browser.new_page()
+        page = browser.new_page(reduced_motion="reduce")
         let_in(page.context)
         page.goto(app.url)
         drop(page, *FILES)
         page.locator("li.row").nth(len(FILES) - 1).wait_for()
-        wait_until_read(page)
-        assert page.locator('li.row[data-state="failed"]').count() == 0
         page.close()
+        wait_without_page(app)
         yield app
 
 
@@ -164,7 +163,7 @@ def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) 
 @pytest.mark.beside("test_why_and_check.py")
 def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
-    choose_in_menu(page, "Check sentences")
+    choose_in_menu(page, "Check against the passages")
     rows = page.locator(".st-key-panel li.sentence")
     rows.first.wait_for()
     settled(page)
@@ -177,7 +176,7 @@ def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) ->
     rows.first.get_by_role("button").click()
     page.locator(".st-key-panel .sheet mark").first.wait_for()
     settled(page)
-    assert "PerksPlus.pdf · p.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
+    assert "PerksPlus.pdf\np.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
     assert page.locator(".st-key-panel .bar .label").inner_text().startswith("Page 3 of")
     panel = page.url
     page.reload()
@@ -190,7 +189,7 @@ def test_the_run_card_holds_the_answer_and_its_passages(page: Page, real: App) -
     ask_anew(page, real, QUESTION)
     answer = transcript(page)[-1].split(" [")[0]
     with page.expect_download() as download:
-        choose_in_menu(page, "Save the run card")
+        choose_in_menu(page, "Save with all details")
     card = Path(download.value.path()).read_text("utf-8")
     assert QUESTION in card
     assert " ".join(answer.split()[:6]) in " ".join(card.split())

@@ -49,7 +49,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(app: App, browser: Browser) -> Iterator[Made]:
-    page = browser.new_page()
+    page = browser.new_page(reduced_motion="reduce")
     let_in(page.context)
     page.set_default_timeout(SECONDS)
     ask_anew(page, app, "May I bring a large dog?")

@@ -43,7 +43,7 @@ def read(page: Page, app: App, *names: str) -> None:
 
 
 def choose(page: Page, *names: str) -> None:
-    page.get_by_role("button", name="Choose several").click()
+    page.get_by_role("button", name="Select documents").click()
     for name in names:
         row(page, name).get_by_role("checkbox").check()
     page.get_by_text(f"{len(names)} chosen").wait_for()
@@ -65,7 +65,7 @@ def test_several_documents_join_a_group_that_their_rows_name(page: Page, empty_a
 
 def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> None:
     read(page, empty_app, "roof.txt", "stairs.txt", "garden.txt")
-    page.get_by_role("button", name="Choose several").click()
+    page.get_by_role("button", name="Select documents").click()
     page.get_by_role("checkbox", name="All").check()
     page.get_by_text("3 chosen").wait_for()
     row(page, "garden.txt").get_by_role("checkbox").uncheck()
@@ -115,7 +115,9 @@ def test_deleted_document_s_passages_close_on_the_map(page: Page, empty_app: App
 
 
 def test_where_nothing_can_be_dropped_files_are_added(browser: Browser, empty_app: App) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
     let_in(context)
     page = context.new_page()
     page.goto(empty_app.url)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -61,35 +62,72 @@ def disks_can_be_made() -> bool:
 pytestmark = pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
 
 
-def on_a_disk(folder: Path, function: str) -> None:
-    """Have a function of this file called with the folder of a small disk of its own."""
-    script = f'mount -t tmpfs -o size={DISK_MB}m none "$1" && exec "$2" -c "$3" "$1"'
-    program = (
-        f"import sys; from pathlib import Path; from tests.faults import test_full_disk as t; t.{function}(Path(sys.argv[1]))"
-    )
-    command = [*ALONE, "sh", "-c", script, "sh", str(folder), sys.executable, program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def alone() -> Iterator[subprocess.Popen[str]]:
+    """A process with mounts that nobody else sees, which has imported what all tests need: see `serve`."""
+    command = [*ALONE, sys.executable, "-c", "from tests.faults import test_full_disk; test_full_disk.serve()"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
 
 
-def test_full_disk_loses_nothing_and_work_resumes_with_room(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "fill_it_up")
+OnADisk = Callable[[Callable[[Path], None]], None]
 
 
-def test_read_only_disk_answers_and_says_why_it_stores_nothing(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "only_read_it")
+@pytest.fixture
+def on_a_disk(alone: subprocess.Popen[str], tmp_path: Path) -> OnADisk:
+    """Calls a function of this file with the folder of a small disk of its own."""
+
+    def call(function: Callable[[Path], None]) -> None:
+        assert alone.stdin is not None
+        assert alone.stdout is not None
+        log = tmp_path / "log"
+        print(json.dumps([function.__name__, str(tmp_path / "disk"), str(log)]), file=alone.stdin, flush=True)
+        assert alone.stdout.readline() == "0\n", log.read_text("utf-8")
+
+    return call
 
 
-def test_text_pasted_on_a_full_disk_is_reported_lost(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "paste_into_it")
+def serve() -> None:
+    """Call each function in a process of its own, forked before this one has any threads, and answer with its exit status."""
+    for line in sys.stdin:
+        name, disk, log = json.loads(line)
+        if process := os.fork():
+            _, status = os.waitpid(process, 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        with Path(log).open("wb") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+        try:
+            Path(disk).mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "none", disk], check=True)
+            globals()[name](Path(disk))
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - told by its status
+            traceback.print_exc()
+            os._exit(1)
 
 
-def test_an_upload_to_a_full_disk_says_so(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "upload_to_it")
+def test_full_disk_loses_nothing_and_work_resumes_with_room(on_a_disk: OnADisk) -> None:
+    on_a_disk(fill_it_up)
 
 
-def test_adding_a_file_on_a_full_disk_says_so_in_a_sentence(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "add_to_it")
+def test_read_only_disk_answers_and_says_why_it_stores_nothing(on_a_disk: OnADisk) -> None:
+    on_a_disk(only_read_it)
+
+
+def test_text_pasted_on_a_full_disk_is_reported_lost(on_a_disk: OnADisk) -> None:
+    on_a_disk(paste_into_it)
+
+
+def test_an_upload_to_a_full_disk_says_so(on_a_disk: OnADisk) -> None:
+    on_a_disk(upload_to_it)
+
+
+def test_adding_a_file_on_a_full_disk_says_so_in_a_sentence(on_a_disk: OnADisk) -> None:
+    on_a_disk(add_to_it)
 
 
 def add_to_it(disk: Path) -> None:
@@ -163,8 +201,8 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
     filler.unlink()
 
 
-def test_answer_ending_on_a_full_disk_is_visible_and_saved_later(tmp_path: Path) -> None:
-    on_a_disk(tmp_path, "answer_on_it")
+def test_answer_ending_on_a_full_disk_is_visible_and_saved_later(on_a_disk: OnADisk) -> None:
+    on_a_disk(answer_on_it)
 
 
 def answer_on_it(disk: Path) -> None:

@@ -109,7 +109,7 @@ def test_covered_matches_the_study_s_figures_by_hand() -> None:
     assert measure_overlap(wanted, found) == Overlap(50 / 70, 50 / 120, 50 / (120 + 20))
     assert measure_overlap(wanted, []) == Overlap(0, 0, 0)
     assert measure_overlap(wanted, wanted) == Overlap(1, 1, 1)
-    with pytest.raises(ValueError, match="wanted"):
+    with pytest.raises(ValueError, match="expected"):
         measure_overlap([], found)
 
 

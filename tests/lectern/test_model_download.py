@@ -151,7 +151,7 @@ def test_a_refusal_is_a_sentence(folder: Path, hub: LoopbackHub, status: int, re
 
 
 def test_a_hub_that_keeps_breaking_off_leaves_what_has_come(folder: Path, hub: LoopbackHub) -> None:
-    hub.cut_after = [300_000, *[0] * model_download.TRIES]
+    hub.cut_after = [300_000, *[0] * model_download.MAX_TRIES]
     assert sentence(folder, hub).startswith("The connection to HUB was lost.")
     assert (folder / "tiny.gguf.incomplete").stat().st_size == 300_000
 

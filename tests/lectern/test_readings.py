@@ -16,7 +16,7 @@ from lectern.schema import AnswerFacts, Ask, Message
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.retrievers.all_passages import AllPassages
+from ragcore.retrievers.fixed import AllPassages
 from tests.lectern.test_library import take_in
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of
 

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.chat_engine import SimpleChatEngine
+from ragcore.embeddings import HashEmbedding
 from ragcore.errors import DamagedStoreError, LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer, SimpleComposableMemory, VectorMemory
 from ragcore.memory.chat_memory import SUMMARY
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import SimpleChatStore
@@ -345,3 +347,29 @@ def test_reader_of_a_chat_file_sees_the_old_or_the_new_one(tmp_path: Path) -> No
         newer.persist(path)
         assert reading.read() == before
     assert SimpleChatStore.from_persist_path(path).get_messages("ada") == newer.get_messages("ada")
+
+
+BIRDS = [ChatMessage(USER, "Owls hunt at night."), ChatMessage(ASSISTANT, "Indeed."), ChatMessage(USER, "Herons fish.")]
+
+
+def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
+    memory = VectorMemory.from_defaults(embed_model=HashEmbedding(), retriever_kwargs={"similarity_top_k": 1})
+    memory.put(*BIRDS)
+    assert memory.get("When do owls hunt?") == BIRDS[:2]
+    assert memory.get("What do herons fish?") == BIRDS[2:]
+    assert (memory.get(), VectorMemory(embed_model=HashEmbedding()).get("owls")) == ([], [])
+    assert VectorMemory.from_dict(memory.to_dict(), embed_model=HashEmbedding()).get("owls hunt")[:2] == BIRDS[:2]
+
+
+def test_other_memories_add_what_they_find_and_what_is_not_in_the_conversation_already() -> None:
+    earlier = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
+    earlier.put(*BIRDS)
+    memory = SimpleComposableMemory.from_defaults(ChatMemoryBuffer(), [earlier])
+    assert memory.get("When do owls hunt?")[0].content == "<memory>\nuser: Owls hunt at night.\nassistant: Indeed.\n</memory>"
+    memory.put(question := ChatMessage(USER, "And when do owls hunt?"))
+    assert memory.get_all() == memory.primary_memory.get_all() == [question]
+    assert earlier.get_all() == [*BIRDS, question]
+    memory.set(BIRDS[:2])
+    assert memory.get("Owls hunt at night.") == BIRDS[:2]
+    engine = SimpleChatEngine.from_defaults(llm=ScriptedLLM(["At night."]), memory=memory)
+    assert str(engine.chat("When do owls hunt?")) == "At night."

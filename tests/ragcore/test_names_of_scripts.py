@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -30,7 +29,7 @@ from ragcore.llms.tool_call import ToolCall
 from ragcore.node_parser import LangchainNodeParser, SentenceSplitter
 from ragcore.node_parser.text_splitter import truncate_text
 from ragcore.objects import ObjectIndex, SimpleObjectNodeMapping
-from ragcore.postprocessor import LLMRerank, NERPIINodePostprocessor, StructuredLLMRerank
+from ragcore.postprocessor import LLMRerank, StructuredLLMRerank
 from ragcore.program import (
     FunctionCallingProgram,
     LLMTextCompletionProgram,
@@ -45,7 +44,6 @@ from ragcore.schema import (
     ChatMessage,
     ChatResponse,
     Document,
-    MetadataMode,
     NodeWithScore,
     ObjectType,
     QueryBundle,
@@ -295,21 +293,6 @@ def test_a_program_makes_the_metadata_of_passages() -> None:
     assert asyncio.run(PydanticProgramExtractor(llm, program=program).aextract([])) == []
 
 
-def test_the_names_in_a_passage_are_masked_where_a_model_finds_them() -> None:
-    text = "Ada wrote to Babbage."
-
-    def ner(text: str) -> list[dict[str, object]]:
-        return [
-            {"entity_group": "PER", "start": text.find(name), "end": text.find(name) + len(name)} for name in ("Ada", "Babbage")
-        ]
-
-    hit = NodeWithScore(TextNode(text, "n"), 0.5)
-    (masked,) = NERPIINodePostprocessor(ner=ner).postprocess_nodes([hit])
-    assert (masked.text, masked.score, hit.text) == ("[PER_0] wrote to [PER_13].", 0.5, text)
-    assert masked.node.get_content(MetadataMode.LLM) == masked.node.get_content(MetadataMode.EMBED) == masked.text
-    assert json.loads(str(masked.metadata["__pii_node_info__"])) == {"[PER_0]": "Ada", "[PER_13]": "Babbage"}
-
-
 def test_small_names_do_what_they_say(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,10 +305,6 @@ def test_small_names_do_what_they_say(
     monkeypatch.setenv("LLAMA_INDEX_CACHE_DIR", str(tmp_path / "cache" / "of scripts"))
     assert Path(get_cache_dir()).is_dir()
     assert get_cache_dir() == str(tmp_path / "cache" / "of scripts")
-    splitter = SentenceSplitter(chunk_size=20, chunk_overlap=0)
-    texts, heads = ["One boat. Two gulls.", "Three owls."], ["birds: yes", ""]
-    apart = [splitter.split_text_metadata_aware(text, head) for text, head in zip(texts, heads, strict=True)]
-    assert splitter.split_texts_metadata_aware(texts, heads) == apart[0] + apart[1]
 
 
 @pytest.mark.parametrize(

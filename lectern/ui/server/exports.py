@@ -58,6 +58,7 @@ def labels() -> Labels:
         unfinished=_("This answer was not finished."),
         doubtful=_("Your documents may not answer this. Check the passages."),
         unsure=_("Not sure"),
+        not_added=_("Lectern quotes these figures and does not add them up."),
         untitled=_("Conversation"),
         place=screen_labels.place,
     )

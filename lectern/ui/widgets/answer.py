@@ -60,6 +60,8 @@ def answer(message: Message, *, last: bool) -> None:
                 _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
+            if message.leaves_adding:
+                st.caption(_("Lectern quotes these figures and does not add them up."))
             unsupported_line(message)
         if not message.saved:
             unsaved_line(message.id)
@@ -105,7 +107,7 @@ def answer_without_text(message: Message) -> None:
 
 
 def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer until it is finished. `where` as in `growing_place`."""
+    """Draws an answer until it is finished. `where`: the `place` of `answer_placeholder`."""
     reading = message.ask.reading if message.ask else "best"
     place = answer_placeholder(where)
     with place:
@@ -133,7 +135,7 @@ def find_answer_elsewhere(messages: Sequence[Message]) -> Message | None:
 
 
 def follow_answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer from another server until it is finished, or that server is silent. `where` as in `growing_place`."""
+    """Draws an answer from another server until it is finished, or that server is silent. `where` as above."""
     current: Message | None = message
     with answer_placeholder(where):
         slot, passages = st.empty(), StreamedSources(message)
@@ -163,7 +165,7 @@ class StreamedSources:
             return
         self._drawn = sources
         chips = _chips(sources, replace(self._message, sources=sources), numbered=False)
-        row, more = [_row_caption(_("Found in:")), *chips[:CHIPS]], len(chips) - CHIPS
+        row, more = [_row_caption(_("Reading:")), *chips[:CHIPS]], len(chips) - CHIPS
         if more > 0:
             row.append(_row_caption(ngettext("{number} more place", "{number} more places", more).format(number=more)))
         self._slot.markdown(" ".join(row))
@@ -244,7 +246,7 @@ def _draw_text(message: Message, *, folds: bool) -> None:
         st.markdown(written)
         return
     st.markdown("\n\n".join(paragraphs[:visible]))
-    with st.expander(_("Show more"), type="compact"):
+    with st.container(key=f"more_{message.id}"), st.expander(_("Show more"), type="compact"):
         st.markdown("\n\n".join(paragraphs[visible:]))
 
 
@@ -255,9 +257,12 @@ def _narrow_scope_line(message: Message) -> None:
         return
     names = resources.library().files.ready_names()
     searched = [names[file_id] for file_id in ask.file_ids if file_id in names]
-    documents = searched[0] if len(searched) == 1 else labels.count(len(searched), "document")
+    number = len(searched)
+    text = ngettext("Searched only in {number} document.", "Searched only in {number} documents.", number)
+    if number == 1:
+        text = _("Searched only in {documents}.").format(documents=label(searched[0]))
     with st.container(key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.caption(_("Searched only in {documents}.").format(documents=label(documents)))
+        st.caption(text.format(number=numeral(number)))
         st.button(_("Search all documents"), key="search_all", type="tertiary", on_click=_search_all, args=(message.id, ask))
 
 

@@ -164,8 +164,4 @@ def _same_as(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
 
 
 def _source(cell: Cell, source: Source) -> dict[str, object]:
-    return {
-        "number": source.number,
-        "title": labels.place(source),
-        "address": f"#passage-{cell.message_id}.{source.number}",
-    }
+    return {"number": source.number, "title": labels.place(source), "address": f"#passage-{cell.message_id}.{source.number}"}

@@ -15,6 +15,7 @@ from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.empty_state import empty_state
 from lectern.ui.widgets.files import delete_files, deletion_question
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import Problem, RagError
 
 ROWS = 50  # per page
@@ -60,15 +61,8 @@ def _documents(was_busy: bool) -> None:
 
 def _filters(files: Sequence[FileRow]) -> None:
     with st.container(key="document_filters", horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            _("Search documents"),
-            key="document_search",
-            placeholder=_("Search by name"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            on_change=_first_page,
-            width=260,
-        )
+        name = _("Search by name")
+        search_field(_("Search documents"), "document_search", placeholder=name, width=260, on_change=_first_page)
         st.selectbox(
             _("Status"),
             list(_states()),

@@ -149,11 +149,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
 
 
 def _splitter_names() -> dict[SplitterName, str]:
-    return {
-        "sentence": _("After whole sentences"),
-        "token": _("At equal lengths"),
-        "section": _("At headings, then sentences"),
-    }
+    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
 
 
 def _rebuild(index: str) -> None:

@@ -16,6 +16,7 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError
 from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
@@ -72,15 +73,7 @@ def search_notes() -> list[Note]:
     store, search = resources.library().notes, str(widget("notes_search") or "")
     notes = store.all(search)
     if search or len(notes) >= MIN_SEARCHABLE:
-        st.text_input(
-            _("Search notes"),
-            key="notes_search",
-            placeholder=_("Search notes"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            type="search",
-            live=True,
-        )
+        search_field(_("Search notes"), "notes_search", live=True)
     if search and not notes:
         st.caption(_("No note contains these words."))
     elif not notes:

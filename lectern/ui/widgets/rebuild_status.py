@@ -46,11 +46,7 @@ def _draw_status(drawn: str) -> None:
 def _progress(coming: IndexVersion) -> None:
     library = resources.library()
     time_left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
-    titles = {
-        "building": _("Rebuilding the index"),
-        "stopped": _("Rebuilding stopped"),
-        "failed": _("Rebuilding failed"),
-    }
+    titles = {"building": _("Rebuilding the index"), "stopped": _("Rebuilding stopped"), "failed": _("Rebuilding failed")}
     st.progress(coming.fraction, f"{titles[coming.state]}{time_left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")

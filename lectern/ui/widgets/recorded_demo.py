@@ -15,11 +15,7 @@ from lectern.ui.state import fill_widget, menu_value, widget
 
 def stage_switch() -> None:
     fill_widget("stage_mode", resources.library().settings.stage)
-    st.toggle(
-        _("Stage mode"),
-        key="stage_mode",
-        on_change=_switch,
-    )
+    st.toggle(_("Stage mode"), key="stage_mode", on_change=_switch)
     st.caption(
         _(
             "Recorded questions about the sample are answered from recordings at their original "

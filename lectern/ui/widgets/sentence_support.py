@@ -1,4 +1,4 @@
-""" "Check sentences": each sentence of an answer with whether its passages support it. A click opens the place."""
+""" "Check against the passages": each sentence of an answer with whether its passages support it. A click opens the place."""
 
 from __future__ import annotations
 
@@ -37,10 +37,7 @@ def read_checks(conversation_id: str | None) -> None:
 
 def sentence_marks(message: Message) -> list[Mark]:
     """Marks for the sentences that the passages support weakly or not at all. Empty for an unchecked answer."""
-    titles = {
-        "weak": _("Weak: the passages say something similar, but not all of it."),
-        "absent": _("Not in the passages."),
-    }
+    titles = {"weak": _("Weak: the passages say something similar, but not all of it."), "absent": _("Not in the passages.")}
     checked = session().answers.checks.get(message.id, ())
     return [
         Mark(sentence.start, sentence.end, titles[sentence.verdict], f"#check-{message.id}.{sentence.verdict}")

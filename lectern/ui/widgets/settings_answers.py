@@ -21,11 +21,7 @@ def answer_settings() -> None:
         **saved_field("answers", "top_k"),
         help=_("The most passages an answer is based on. A higher number covers more of your documents, but takes longer."),
     )
-    st.toggle(
-        _("Include weaker passages"),
-        **saved_field("answers", "weaker"),
-        help=weaker_help(),
-    )
+    st.toggle(_("Include weaker passages"), **saved_field("answers", "weaker"), help=weaker_help())
     _mode(_("In a chat"), "chat_mode", labels.chat_modes())
     st.caption(labels.caption(answers.chat_mode))
     _mode(_("For a single question"), "response_mode", labels.response_modes())

@@ -167,8 +167,7 @@ def _add_rows() -> None:
     place = urlsplit(address)
     name = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that the address can contain
     _start_download(
-        name,
-        lambda into, allowed, max_mb: [sources.from_database(address, query, into, allowed, title=title, max_mb=max_mb)],
+        name, lambda into, allowed, max_mb: [sources.from_database(address, query, into, allowed, title=title, max_mb=max_mb)]
     )
 
 

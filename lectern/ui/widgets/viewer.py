@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.explain.passage_view import WINDOW, Window, find, window
+from lectern.explain.passage_view import WINDOW_CHARS, Window, find, window
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
@@ -24,7 +25,7 @@ def view_passage(document_id: str, passage_id: str) -> None:
     nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
     start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
-    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW_CHARS
     state.document, state.passage = document_id, passage_id
     if not is_visible:
         state.start = max(0, start - CHARS_BEFORE)
@@ -79,25 +80,16 @@ def _controls(view: Window) -> None:
     with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _("Previous"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
-            args=(view.start - WINDOW * 9 // 10,), disabled=view.start == 0,
+            args=(view.start - WINDOW_CHARS * 9 // 10,), disabled=view.start == 0,
         )  # fmt: skip
         st.button(
             _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
-            args=(view.start + WINDOW * 9 // 10,), disabled=view.end == view.total,
+            args=(view.start + WINDOW_CHARS * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
         passages = labels.count(view.passages, "passage")
         st.caption(f"{first}–{last} %{page} · {passages}", width="content")
-        st.text_input(
-            _("Search in this document"),
-            key="viewer_search",
-            placeholder=_("Search in this document"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            on_change=_search,
-            args=(0,),
-            width=230,
-        )
+        search_field(_("Search in this document"), "viewer_search", width=230, on_change=_search, args=(0,))
         if str(widget("viewer_search") or "").strip():
             st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
 
@@ -142,10 +134,7 @@ def _details(node: TextNode, view: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, text, id_ in (
-                ("before", _("Previous passage"), node.prev_id),
-                ("after", _("Next passage"), node.next_id),
-            ):
+            for key, text, id_ in (("before", _("Previous passage"), node.prev_id), ("after", _("Next passage"), node.next_id)):
                 if id_:
                     st.button(
                         text, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)

@@ -1,4 +1,4 @@
-"""Questions for a number, a date or a time, and texts that have one, in five languages."""
+"""Questions for a number, a date, a time or a total, and texts that have one, in five languages."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ _NUMBERS = (
     r"dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|veinte|cien|mil|siempre|nunca|lunes|martes|miércoles|jueves"
     r"|viernes|sábado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre",
 )
+_ASKING_TOTAL = (
+    r"in total|altogether|in all(?=\W*$)|add(?:s|ed)? up|sum of|(?:the|a|our|my) (?:\w+ )?total"
+    r"|total (?:amount|costs?|price|rent|fees?|number|sum)",
+    r"insgesamt|zusammen(?=\W*$)|alles in allem|in summe|die \w*summe|gesamt(?:kosten|betrag|preis|summe|miete|zahl)\w*",
+    r"au total|en tout(?=\W*$)|somme (?:totale|des)|(?:le|prix|coût|montant|nombre) total",
+    r"en total|en conjunto|la suma|(?:el|precio|coste|costo|importe|número) total",
+)
+_TOTALS = r"totals?|sums?|altogether|in all|insgesamt|\w*summen?|gesamt\w*|zusammen|totale?s?|totaux|somme|en tout|suman?"
+_ASKS_TOTAL = re.compile(rf"\b(?:{'|'.join(_ASKING_TOTAL)})\b|[总一]共|合计|总[计额和]|加起来|共(?:多少|几)", re.IGNORECASE)
+_TOTAL = re.compile(rf"\b(?:{_TOTALS})\b|[总一]共|合计|总[计额和]|共计", re.IGNORECASE)
+_FIGURE = re.compile(r"(?<!\[)\d+(?:[.,:]\d+)*")  # no citation
 _ASKS = re.compile(rf"\b(?:{'|'.join(_ASKING)})\b|多少|几|多(?:长|久|大|高|远|重)|何时|什么时候|哪(?:一?[天年])", re.IGNORECASE)
 _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_NUMBERS)})\b|[一二两三四五六七八九十百千万]", re.IGNORECASE)
 
@@ -34,6 +45,17 @@ def lacks_number(question: str, text: str) -> bool:
     True
     """
     return _ASKS.search(question) is not None and _numbers(text) <= _numbers(question)
+
+
+def lacks_total(question: str, text: str) -> bool:
+    """Whether the question asks for a total, and the text has several numbers but names none of them as the total.
+
+    >>> lacks_total("How much do we pay in all?", "The rent is 900 euros. [1] Heating is 85 euros. [1]")
+    True
+    """
+    if _ASKS_TOTAL.search(question) is None or _TOTAL.search(text) is not None:
+        return False
+    return len({*_FIGURE.findall(text)} - {*_FIGURE.findall(question)}) > 1
 
 
 def _numbers(text: str) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from lectern.db.evaluations import EvalRun, Setting
 from lectern.evaluate import jobs
-from lectern.evaluate.jobs import FAILURES, EvaluationJobs, measure
+from lectern.evaluate.jobs import MAX_FAILURES, EvaluationJobs, measure
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask, Retrieval
@@ -215,13 +215,13 @@ def test_a_model_that_is_gone_ends_the_run_in_words(open_library: Callable[..., 
         return LLMTimeoutError("The model is silent.", hint="Wait.")
 
     library = open_library(ScriptedLLM(gone), tower=TOWER)
-    made = library.evaluations.add_set("Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(FAILURES + 2)])
+    made = library.evaluations.add_set("Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(MAX_FAILURES + 2)])
     (run,) = EvaluationJobs(library).start(made.id, [USUAL], answering=True)
     failed = ended(library, run)
     assert failed.state == "failed"
     assert failed.problem is not None
     assert failed.problem.what == "The model is silent."
-    assert failed.done == FAILURES - 1  # each with what went wrong
+    assert failed.done == MAX_FAILURES - 1  # each with what went wrong
 
 
 def test_a_bug_is_said_in_words_and_leaves_nobody_waiting(

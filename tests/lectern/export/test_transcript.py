@@ -182,6 +182,16 @@ def test_possibly_unsupported_answer_is_marked(extractive: bool, doubted: bool) 
         assert ("Not sure" in text) is extractive
 
 
+@pytest.mark.parametrize("extractive", [True, False])
+def test_quoted_figures_say_that_nobody_has_added_them_up(extractive: bool) -> None:
+    facts = AnswerFacts("compact", "compact", 1, 1.8, 2, 340, extractive=extractive)
+    ask = Ask("How much do we pay in all?")
+    answer = Message("a1", "c1", "assistant", "The rent is 980. [1] Heating is 85. [1]", "done", 1.0, ask, facts)
+    made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
+    for text in (as_html(made), as_markdown(made)):
+        assert ("does not add them up" in text) is extractive
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}', '{"form": 1, "conversation": {}, "messages": [{}]}'])
 def test_what_is_no_conversation_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="not a conversation that Lectern exported"):

@@ -147,7 +147,7 @@ def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], m
     path = hostile(PAGES.format(done="page"))
     assert isolated(path, timeout=2).text == "words"
     monkeypatch.setattr(sandbox, "LONGEST", 1.25)
-    monkeypatch.setattr(reader_process, "LONGEST", 1.25)
+    monkeypatch.setattr(reader_process, "MAX_TIMEOUTS", 1.25)
     with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 2\.5 seconds"):
         isolated(path, timeout=2)
 
@@ -228,7 +228,7 @@ SAYS_ITS_PIDS = "import os\nfrom ragcore.schema import Document\nreturn Document
 def test_one_process_forks_a_child_per_file_up_to_a_limit(
     hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "FILES_EACH", 3)
+    monkeypatch.setattr(sandbox, "FILES_PER_PROCESS", 3)
     sandbox.end_readers()
     path = hostile(SAYS_ITS_PIDS)
     pids = [isolated(path).text.split() for _ in range(4)]
@@ -251,7 +251,7 @@ def test_processor_time_is_counted_for_each_file_anew(hostile: Callable[[str], P
         "while time.process_time() < end:\n    pass\nreturn Document(str(left))"
     )
     first, second = float(isolated(path, timeout=20).text), float(isolated(path, timeout=20).text)
-    allowed = 20 * sandbox.LONGEST
+    allowed = 20 * sandbox.MAX_TIMEOUTS
     assert allowed < first < allowed + 3
     assert allowed < second < allowed + 3
 

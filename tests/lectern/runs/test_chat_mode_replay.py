@@ -13,7 +13,7 @@ import pytest
 from lectern.db.prompt_versions import built_in
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.chat_mode_replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, find_lack, steps_of
+from lectern.runs.chat_mode_replay import MAX_LANES, MODES, Lane, Replay, Replays, ToolUse, find_lack, steps_of
 from lectern.schema import Ask, Retrieval
 from lectern.settings import AppSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
@@ -226,14 +226,14 @@ def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[L
     slow.set()
     replays.start(talk, ["simple", "condense_question", "context", "condense_plus_context"])
     deadline = time.monotonic() + 30
-    while sum(len(one.cells) for one in now(replays, talk).lanes) < AT_ONCE:
+    while sum(len(one.cells) for one in now(replays, talk).lanes) < MAX_LANES:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     replays.stop(talk)
     go_on.set()
     replay = whole(replays, talk)
     states = sorted([cell.state for cell in one.cells] for one in replay.lanes)
-    assert states == [[], *[["stopped"]] * AT_ONCE]
+    assert states == [[], *[["stopped"]] * MAX_LANES]
 
 
 def test_a_rewriting_that_changes_nothing_is_none() -> None:

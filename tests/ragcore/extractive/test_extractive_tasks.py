@@ -395,12 +395,12 @@ def test_guidelines_are_checked_where_they_can_be_seen() -> None:
 
 def test_a_structured_answer_says_whether_it_was_found() -> None:
     found = json.loads(
-        ask(wording.structured(wording.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
+        ask(wording.ask_for_verdict(wording.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
     )
     assert found == {"answer": "Maria Silva was elected chair of the board. [2]", "query_satisfied": True}
     missing = json.loads(
         ask(
-            wording.structured(wording.REFINE),
+            wording.ask_for_verdict(wording.REFINE),
             query_str="How is bread baked?",
             context_str=BOTH,
             existing_answer="",

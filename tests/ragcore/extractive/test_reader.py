@@ -8,7 +8,7 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive import features
-from ragcore.extractive.languages.quantities import lacks_number
+from ragcore.extractive.languages.quantities import lacks_number, lacks_total
 from ragcore.extractive.reader import MAX_CLOSEST, Reader, candidates, choose, choose_closest, in_context
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
@@ -192,6 +192,33 @@ def test_what_lacks_the_number_that_is_asked_for_is_known(question: str, without
     assert lacks_number(question, without)
     assert not lacks_number(question, answer)
     assert not lacks_number("Why?", without)
+
+
+@pytest.mark.parametrize(
+    ("question", "addends", "total"),
+    [
+        (
+            "How much do we pay in all?",
+            "Rent: 980 euros. [1] Heating: 85 euros. [1]",
+            "In all 1,065 euros, 85 of them for heating.",
+        ),
+        ("What is the total of the fees?", "- Deposit: 300 [1]\n- Key: 25 [2]", "- Key: 25 [2]\n- Total: 325 [2]"),
+        (
+            "Wie viel zahlen wir insgesamt?",
+            "Miete: 980 Euro. [1] Heizung: 85 Euro. [1]",
+            "Gesamtbetrag: 1.065 Euro, davon 85 Heizung.",
+        ),
+        ("Combien payons-nous au total ?", "Loyer : 980 euros. [1] Chauffage : 85 euros. [1]", "Total : 1 065 euros."),
+        ("¿Cuánto pagamos en total?", "Alquiler: 980 euros. [1] Calefacción: 85 euros. [1]", "La suma es de 1065 euros."),
+        ("我们总共要付多少钱？", "房租：980元。[1] 暖气：85元。[1]", "合计：1065元，其中暖气85元。"),
+    ],
+)
+def test_figures_without_their_total_are_known_from_a_stated_total(question: str, addends: str, total: str) -> None:
+    assert lacks_total(question, addends)
+    assert not lacks_total(question, total)
+    assert not lacks_total(question, addends.partition("[1]")[0])  # one figure is no addend
+    assert not lacks_total("When is it due?", addends)
+    assert not lacks_total("Are there lamps in all rooms?", addends)
 
 
 def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) -> None:

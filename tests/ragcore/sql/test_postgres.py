@@ -423,7 +423,7 @@ def test_the_parts_of_an_address() -> None:
     address = address_of("postgresql://me:s%40crt@db.example:6543/my%20library?sslmode=require&options=-csearch_path%3Dx")
     assert (address.user, address.password, address.host, address.port) == ("me", "s@crt", "db.example", 6543)
     assert (address.database, address.options, address.encryption) == ("my library", "-csearch_path=x", True)
-    assert address.shown == "my library on db.example:6543"
+    assert address.without_password == "my library on db.example:6543"
     local = address_of("postgres://me@/notes?host=/run/postgresql")
     assert (local.host, local.port, local.database, local.password) == ("/run/postgresql", 5432, "notes", None)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,14 @@ FOOT = "Filed by the clerk of the harbour"
 LARGE = (40, 300, 515, 354)  # left, bottom, width and height in points: 36 percent of A4
 
 Draw = Callable[[Any], None]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def each_picture_once() -> Iterator[None]:
+    """Most tests show tesseract the same pictures, each of which takes it a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tesseract, "_output", cache(tesseract._output))
+        yield
 
 
 def picture(canvas: Any, image: Image.Image, place: tuple[int, int, int, int] = LARGE) -> None:

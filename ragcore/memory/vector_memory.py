@@ -1,0 +1,66 @@
+"""Memories that find earlier turns of a conversation by their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+from ragcore.aliases import SameAsConstructor
+from ragcore.memory.chat_memory import ChatMemoryBuffer
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.settings import embedder
+
+
+class VectorMemory(ChatMemoryBuffer):
+    """The `similarity_top_k` turns of a conversation that are nearest to a question, best first. Each `get` embeds all turns.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> memory = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
+    >>> memory.put(ChatMessage(content="Ada likes boats."), ChatMessage(content="Bob likes gulls."))
+    >>> memory.get("Who likes boats?")[0].content
+    'Ada likes boats.'
+    """
+
+    def __init__(self, *args: Any, embed_model: Any = None, similarity_top_k: int = 2, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._embedder, self._top_k = embedder(embed_model), similarity_top_k
+
+    @classmethod
+    def from_defaults(  # type: ignore[override]
+        cls, vector_store: None = None, embed_model: Any = None, retriever_kwargs: Mapping[str, Any] | None = None
+    ) -> Self:
+        return cls(embed_model=embed_model, **retriever_kwargs or {})
+
+    def get(self, input: str | int = "") -> list[ChatMessage]:
+        """`input` is the question; without one nothing is found."""
+        talk, question = (self.get_all(), input) if input and isinstance(input, str) else ([], "")
+        starts = [place for place, message in enumerate(talk) if message.role is MessageRole.USER or not place]
+        turns = [talk[start:end] for start, end in pairwise([*starts, len(talk)])]
+        rows = self._embedder.embed_passages([" ".join(message.content for message in turn) for turn in turns])
+        cosines = (rows @ self._embedder.embed_query(question)).tolist() if turns else []
+        best = sorted(zip(cosines, turns, strict=True), key=lambda pair: -pair[0])[: self._top_k]
+        return [message for _, turn in best for message in turn]
+
+
+class SimpleComposableMemory(ChatMemoryBuffer):
+    """A conversation, and before it a system message with what other memories find for a question or the last message."""
+
+    from_defaults = SameAsConstructor()
+
+    def __init__(self, primary_memory: ChatMemoryBuffer, secondary_memory_sources: Sequence[ChatMemoryBuffer] = ()) -> None:
+        store, key = primary_memory.chat_store, primary_memory.chat_store_key
+        super().__init__(primary_memory.token_limit, None, chat_store=store, chat_store_key=key)
+        self.primary_memory, self.secondary_memory_sources = primary_memory, secondary_memory_sources
+
+    def put(self, *messages: ChatMessage) -> None:
+        for memory in (self.primary_memory, *self.secondary_memory_sources):
+            memory.put(*messages)
+
+    def get(self, input: str | int = 0) -> list[ChatMessage]:
+        """`input` is the question, or the number of other tokens, as for the primary memory."""
+        talk = self.primary_memory.get(input if isinstance(input, int) else 0)
+        question: Any = input if isinstance(input, str) else talk[-1].content if talk else ""
+        recalled = [each for memory in self.secondary_memory_sources for each in memory.get(question) if each not in talk]
+        text = "\n".join(map(str, recalled))
+        return [ChatMessage(MessageRole.SYSTEM, f"<memory>\n{text}\n</memory>"), *talk] if recalled else talk
