@@ -58,9 +58,9 @@ FEATURES = (
     "denies",  # 1 if either the sentence or the nearest one has a "not", but not both
     "context",  # share of its words in one sentence of the passage, or in one that has each of its numbers and names
 )
-WEIGHTS = (2.133, 0.413, -3.499, -1.129, -4.903, 4.225)
-BIAS = -3.389
-SUPPORTED, WEAK = -0.16, -2.37
+WEIGHTS = (1.871, 0.536, -3.251, -1.242, -4.957, 4.282)
+BIAS = -3.254
+SUPPORTED, WEAK = -0.17, -2.45
 """Thresholds of the log odds, from which a sentence is supported, or weakly supported. The weights are a logistic regression
 and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
 docs/quality.md."""
@@ -126,11 +126,8 @@ class SentenceCheck:
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the nearest sentence of the passage."""
-        row = stem_text(claim)
-        quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
-        agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
-        if agreeing or (not quoting and row in passage.row):
-            return QUOTED_LOG_ODDS, (agreeing or [claim])[0]
+        if quoted := _find_quoted(claim, passage):
+            return QUOTED_LOG_ODDS, quoted
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
@@ -181,6 +178,20 @@ def _context_share(own: set[str], figures: Sequence[Figure], names: Collection[s
         have_it = [any(map(figure.agrees, known)) for known in passage.figures]
         shares.append(largest(own - {figure.number, *content_words(figure.written)}, have_it))
     return min(shares) if shares else largest(own, [True] * len(passage.contexts))
+
+
+def find_quoting(claim: str, passages: Sequence[str]) -> int | None:
+    """The index of the first passage that has the sentence word for word, with the same negation. Embeds nothing."""
+    relevant = frozenset(content_words(claim))
+    return next((at for at, text in enumerate(passages) if _find_quoted(claim, _read(text, relevant, MAX_SENTENCES))), None)
+
+
+def _find_quoted(claim: str, passage: _Passage) -> str:
+    """The sentence of the passage that has the claim word for word, with the same negation; "" without one."""
+    row = stem_text(claim)
+    quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
+    agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
+    return (agreeing or [claim])[0] if agreeing or (not quoting and row in passage.row) else ""
 
 
 def verdict_of(odds: float) -> Verdict:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.extractive.languages.source_mentions import remove_source_mentions
-from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
+from ragcore.extractive.sentence_support import (
+    CheckedSentence,
+    SentenceCheck,
+    claims,
+    claims_nothing,
+    find_quoting,
+    points_at_passage,
+    verdict_of,
+)
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.citations import MARKS, cited_in, standard_citations
@@ -106,6 +114,19 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
         text += " " * bool(numbers) + "".join(f"[{number}]" for number in numbers) + bar
         copied = mark.end() if mark else sentence.end
     return AttributedAnswer(text + written[copied:], tuple(attributed))
+
+
+def cite_quotes(answer: str, passages: Sequence[str]) -> str:
+    """The answer with a citation behind each sentence that cites nothing and is in a passage word for word. Embeds nothing."""
+    text = ""
+    copied = 0
+    for _, end, sentence, cited in claims(answer):
+        nothing = cited or claims_nothing(sentence, answer[end:])
+        at = None if nothing or answer[end - 1] == "|" else find_quoting(sentence, passages)
+        if at is not None:
+            text += f"{answer[copied:end]} [{at + 1}]"
+            copied = end
+    return text + answer[copied:]
 
 
 def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:
