@@ -276,11 +276,20 @@ def sample_candidates(store: Store) -> Iterator[Candidate]:
 
 def candidates(store: Store, document_id: str) -> list[str]:
     """Questions that are clear without the document. Those with its most frequent words come first."""
-    nodes = _passages(store, document_id, MAX_PASSAGES)
-    text = " ".join(" ".join(node.text for node in nodes).split())
-    by_passage = (islice(questions_of_sentences(node.text, text), MAX_PER_PASSAGE) for node in nodes)
-    questions = dict.fromkeys(map(_without_heading, chain.from_iterable(by_passage)))
-    return sorted((each for each in questions if _is_clear(each, text)), key=lambda each: -_mean_count(each, text))
+    nodes, text = _passages(store, document_id, MAX_PASSAGES), text_of_passages(store, document_id)
+    questions = dict.fromkeys(chain.from_iterable(clear_questions(node.text, text) for node in nodes))
+    return sorted(questions, key=lambda each: -_mean_count(each, text))
+
+
+def text_of_passages(store: Store, document_id: str) -> str:
+    """The text of evenly spread passages of a document, on one line."""
+    return " ".join(" ".join(node.text for node in _passages(store, document_id, MAX_PASSAGES)).split())
+
+
+def clear_questions(passage: str, text: str) -> Iterator[str]:
+    """Questions that sentences of a passage answer, and that are clear without it. `text`: of its document."""
+    questions = map(_without_heading, islice(questions_of_sentences(passage, text), MAX_PER_PASSAGE))
+    return (question for question in questions if _is_clear(question, text))
 
 
 def _without_heading(question: str) -> str:

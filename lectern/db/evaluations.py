@@ -190,7 +190,11 @@ class Evaluations(Tables):
         self._change(change, question.id, _json(_question_fields(question)), question_id)
 
     def remove_question(self, question_id: str) -> None:
-        self._change("DELETE FROM set_questions WHERE id = ?", question_id)
+        """Its set is then one question smaller, not one that lacks a question."""
+        with self._database.transaction() as db:
+            smaller = "UPDATE question_sets SET wanted = wanted - 1 WHERE id = (SELECT set_id FROM set_questions WHERE id = ?)"
+            db.execute(smaller, (question_id,))
+            db.execute("DELETE FROM set_questions WHERE id = ?", (question_id,))
 
     # Settings.
 

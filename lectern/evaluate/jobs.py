@@ -9,17 +9,18 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lectern.ask.suggested_questions import clear_questions, text_of_passages
 from lectern.db.evaluation_scores import Result, RetrievedPassage, answer_recall, retrieval_scores
 from lectern.db.evaluations import EvalRun, QuestionSet, Setting
 from lectern.library import Library
 from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
-from ragcore.evaluation.question_generation import generate_questions, generate_questions_by_rule
+from ragcore.evaluation.question_generation import generate_questions, source_of
 from ragcore.evaluation.question_sets import Question
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
 from ragcore.schema import Outcome, TextNode
@@ -145,7 +146,8 @@ class EvaluationJobs:
         llm = self._library.llm()
         nodes = _sample_passages(self._library, question_set.target_size * PASSAGES_PER_QUESTION)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
-        questions = generate_questions_by_rule(nodes) if llm.metadata.is_extractive else generate_questions(nodes, llm, wording)
+        extractive = llm.metadata.is_extractive
+        questions = _questions_by_rule(self._library, nodes) if extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
         for question in questions:
             if question.text.casefold() in texts:
@@ -241,6 +243,19 @@ def _judge(library: Library, ask: Ask, answer: str, sources: Sequence[Source]) -
     }
     scores = {name: result.score for name, result in results.items() if result.score is not None}
     return scores, {name: result.feedback or "" for name, result in results.items()}
+
+
+def _questions_by_rule(library: Library, nodes: Iterable[TextNode]) -> Iterator[Question]:
+    """The questions that sentences answer: first one per passage, then the others."""
+    texts, others = dict[str, str](), list[Question]()
+    for node in nodes:
+        document = str(node.ref_doc_id)
+        if document not in texts:
+            texts[document] = text_of_passages(library.store, document)
+        found = [Question(text, expected=(source_of(node),)) for text in clear_questions(node.text, texts[document])]
+        yield from found[:1]
+        others += found[1:]
+    yield from others
 
 
 def _sample_passages(library: Library, number: int) -> Iterator[TextNode]:

@@ -41,7 +41,7 @@ class Window:
     passages: int
     spans: tuple[Span, ...]
     segments: tuple[Segment, ...]
-    page: str | None  # the label of the page that it begins on
+    pages: str  # the labels of its first and last page, "2–3"; "" without pages
 
 
 def window(store: Store, document_id: str, at: int, *, size: int = WINDOW_CHARS) -> Window:
@@ -54,9 +54,10 @@ def window(store: Store, document_id: str, at: int, *, size: int = WINDOW_CHARS)
     end = min(len(document.text), start + size)
     ids = store.passage_ids(document_id)
     spans = _spans(store, ids, start, end)
-    page = document.page_at(start)
+    pages = (document.page_at(at) for at in (start, end - 1))
+    labels = dict.fromkeys(page.label for page in pages if page)
     segments = cut(document.text, spans, start, end)
-    return Window(start, end, len(document.text), len(ids), spans, segments, page.label if page else None)
+    return Window(start, end, len(document.text), len(ids), spans, segments, "–".join(labels))
 
 
 def find(text: str, words: str, after: int = 0) -> int | None:

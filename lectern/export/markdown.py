@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 from lectern.schema import Source
 from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_BLOCK_MARK = re.compile(r"^(\d*)([-+=.)])")  # at the start of a list or the underline of a heading
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
 # Escaped characters and citations do not change. Brackets make links, pictures and their definitions; "<" makes HTML and bare
 # links; "&" makes any letter; a single backtick would pair with one of another line.
@@ -53,6 +55,12 @@ def safe_markdown(text: str) -> str:
 def listed_sources(heading: str, sources: Iterable[Source], place: Callable[[Source], str]) -> str:
     """A list of passages with their numbers and places; "" for none."""
     items = "\n".join(
-        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {plain_markdown(source.text)}" for source in sources
+        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {_paragraphs_in_item(source.text)}" for source in sources
     )
     return f"{heading}:\n\n{items}" if items else ""
+
+
+def _paragraphs_in_item(text: str) -> str:
+    """The paragraphs of a text in a list item, with all Markdown escaped."""
+    first, *others = _BLANK_LINE.split(text.strip())
+    return "\n\n  ".join([plain_markdown(first), *(_BLOCK_MARK.sub(r"\1\\\2", plain_markdown(other)) for other in others)])

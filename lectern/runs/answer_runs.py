@@ -180,7 +180,7 @@ class Run:
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
-        except RagError as error:  # the answer is complete, and Check sentences tries again
+        except RagError as error:  # the answer is complete, and the check on demand tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
         try:
@@ -207,6 +207,7 @@ class Run:
         corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
+        free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=ask.mode,
@@ -221,7 +222,7 @@ class Run:
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
             meant=corrected,
-            money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
+            money=None if free else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
             reading=ask.reading,
@@ -247,6 +248,8 @@ class Run:
                 if state == "stopped" and self._answering is not None and not self.text:
                     self.text, nodes = self._answering.so_far()  # the texts of its steps
                     self._cite(nodes)
+                if state == "stopped" and self._model is not None and not self._model.is_extractive and not self.rows:
+                    self._attributed = _cite_quotes(self.text, self.sources)
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._collect_facts(state)
                 self._write(state)
@@ -479,3 +482,9 @@ def check_question(question: str) -> None:
             f"The question has {len(question):,} characters; the limit is {QUESTION_CHARS:,}.",
             hint="Ask a shorter question. You can add a long text as a document and ask about it.",
         )
+
+
+def _cite_quotes(text: str, sources: Sequence[Source]) -> str:
+    from ragcore.response_synthesizers.attribution import cite_quotes
+
+    return cite_quotes(text, [source.text for source in sources])

@@ -120,7 +120,8 @@ def _simulate(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes:
     system_prompt = settings.answers.system_prompt
     answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
-    money = None if model.metadata.is_extractive else settings.price.money(read, written)
+    free = model.metadata.is_extractive or settings.llm.provider == "llama_cpp"
+    money = None if free else settings.price.money(read, written)
     return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)
 
 

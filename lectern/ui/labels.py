@@ -274,9 +274,15 @@ def mode_label(name: str) -> str:
 
 
 def caption(name: str) -> str:
-    """The sentence about a mode, with its name in the literature and in code."""
+    """The sentence about a mode, with its name in the literature."""
     mode = chat_modes().get(name) or response_modes()[name]
-    return f"{mode.sentence} ({name.replace('_', ' ')})"
+    return f"{mode.sentence} ({field_name(name)})"
+
+
+def field_name(mode: str) -> str:
+    """The name of a mode in the literature."""
+    names = {"condense_plus_context": "condense + context", "react": "ReAct", "openai": "function calling"}
+    return names.get(mode, mode.replace("_", " "))
 
 
 def price(price: Price, currency: str, *, model: bool = True) -> str:

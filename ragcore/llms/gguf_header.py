@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,10 @@ COMPUTE = 300 * 2**20  # bytes for llama.cpp itself, its buffers and its cache o
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
+_BYTES_OF_256 = {  # numbers of a tensor, by its type (ggml.h); no bytes are expected of other types
+    0: 1024, 1: 512, 2: 144, 3: 160, 6: 176, 7: 192, 8: 272, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210, 20: 144, 23: 136,
+    30: 512,
+}  # fmt: skip
 
 
 class ModelFileError(LLMError):
@@ -42,7 +47,9 @@ def read_header(path: Path) -> GGUFHeader:
     """ModelFileError for a file that is missing, incomplete, or not GGUF."""
     try:
         with path.open("rb") as file:
+            tensors = _tensor_count(file)
             values = _values(file)
+            complete = _complete_size(file, tensors, values.get("general.alignment", 32))
             size = path.stat().st_size
     except OSError as error:
         raise ModelFileError(
@@ -53,6 +60,10 @@ def read_header(path: Path) -> GGUFHeader:
             f"The file {path.name} is not a language model in GGUF format, or is incomplete.",
             hint="Download it again, or choose another file; its name usually ends with .gguf.",
         ) from error
+    if size < complete:
+        raise ModelFileError(
+            f"The model file {path.name} is incomplete.", hint="Wait until it has been copied, or copy it again."
+        )
     kind = str(values.get("general.architecture", ""))
 
     def number(name: str, default: int) -> int:
@@ -70,17 +81,33 @@ def read_header(path: Path) -> GGUFHeader:
     )
 
 
-def _values(file: BinaryIO) -> dict[str, Any]:
-    """The values by name; None for long lists such as the vocabulary."""
+def _tensor_count(file: BinaryIO) -> int:
     if file.read(4) != b"GGUF":
         raise ValueError("not GGUF")
     if _scalar(file, "<I") not in (2, 3):
         raise ValueError("another version, or another byte order")
-    _scalar(file, "<Q")  # number of tensors
+    return int(_scalar(file, "<Q"))
+
+
+def _values(file: BinaryIO) -> dict[str, Any]:
+    """The values by name; None for long lists such as the vocabulary."""
     count = _scalar(file, "<Q")
     if count > MAX_ENTRIES:
         raise ValueError("too many entries")
     return {_string(file): _value(file, _scalar(file, "<I")) for _ in range(count)}
+
+
+def _complete_size(file: BinaryIO, tensors: int, alignment: int) -> int:
+    """The least bytes of the whole file, from the places of its tensors, which follow the values."""
+    if tensors > MAX_ENTRIES:
+        raise ValueError("too many tensors")
+    end = 0
+    for _ in range(tensors):
+        _string(file)
+        numbers = prod(_scalar(file, "<Q") for _ in range(_scalar(file, "<I")))
+        kind, offset = _scalar(file, "<I"), _scalar(file, "<Q")
+        end = max(end, offset + numbers * _BYTES_OF_256.get(kind, 0) // 256)
+    return -(-file.tell() // alignment) * alignment + end if tensors else 0
 
 
 def _value(file: BinaryIO, kind: int) -> Any:

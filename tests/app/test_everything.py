@@ -122,7 +122,7 @@ def test_each_document_answers_in_a_table_that_is_kept_and_saved(
     assert not [cell for row in saved for cell in row if "[" in cell or cell.startswith(("=", "+", "-", "@"))]
 
     with page.expect_download() as download:
-        choose_in_menu(page, "Save the run card")
+        choose_in_menu(page, "Save with all details")
     download.value.save_as(tmp_path / "card.html")
     context = browser.new_context(offline=True)
     card = context.new_page()
@@ -141,7 +141,7 @@ def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: B
     ask_anew(page, app, QUESTION)
     said = page.get_by_test_id("stChatMessageContent").last.locator("p").first.inner_text()
     with page.expect_download() as download:
-        choose_in_menu(page, "Save the run card")
+        choose_in_menu(page, "Save with all details")
     saved = tmp_path / download.value.suggested_filename
     assert saved.suffix == ".html"
     download.value.save_as(saved)
@@ -179,7 +179,7 @@ def test_the_run_card_of_a_model_names_it_and_holds_its_words(page: Page, app: A
     connected.reply = by_parts
     ask_anew(page, app, QUESTION)
     with page.expect_download() as download:
-        choose_in_menu(page, "Save the run card")
+        choose_in_menu(page, "Save with all details")
     card = Path(download.value.path()).read_text("utf-8")
     assert "tiny" in card
     quoted = by_parts([connected.chats[-1].body["messages"][-1]])

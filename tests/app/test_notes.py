@@ -200,7 +200,7 @@ def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app:
         opened = page.get_by_role("menu")
         entries = opened.evaluate("el => [...el.children].map((one) => one.textContent)")  # a line between two groups has none
         assert entries[:6] == ["Keep as a note", "Edit question", "Good answer", "Bad answer", "Save this conversation", ""]
-        assert entries[-3:] == ["", "Replay in other modes", "Save the run card"]
+        assert entries[-3:] == ["", "Replay in other modes", "Save with all details"]
         first = opened.get_by_role("menuitem").first
         assert first.evaluate(  # not below the head of the page, either
             "el => { const { x, y, width, height } = el.getBoundingClientRect();"

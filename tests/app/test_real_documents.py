@@ -163,7 +163,7 @@ def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) 
 @pytest.mark.beside("test_why_and_check.py")
 def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
-    choose_in_menu(page, "Check sentences")
+    choose_in_menu(page, "Check against the passages")
     rows = page.locator(".st-key-panel li.sentence")
     rows.first.wait_for()
     settled(page)
@@ -176,7 +176,7 @@ def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) ->
     rows.first.get_by_role("button").click()
     page.locator(".st-key-panel .sheet mark").first.wait_for()
     settled(page)
-    assert "PerksPlus.pdf · p.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
+    assert "PerksPlus.pdf\np.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
     assert page.locator(".st-key-panel .bar .label").inner_text().startswith("Page 3 of")
     panel = page.url
     page.reload()
@@ -189,7 +189,7 @@ def test_the_run_card_holds_the_answer_and_its_passages(page: Page, real: App) -
     ask_anew(page, real, QUESTION)
     answer = transcript(page)[-1].split(" [")[0]
     with page.expect_download() as download:
-        choose_in_menu(page, "Save the run card")
+        choose_in_menu(page, "Save with all details")
     card = Path(download.value.path()).read_text("utf-8")
     assert QUESTION in card
     assert " ".join(answer.split()[:6]) in " ".join(card.split())

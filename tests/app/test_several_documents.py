@@ -43,7 +43,7 @@ def read(page: Page, app: App, *names: str) -> None:
 
 
 def choose(page: Page, *names: str) -> None:
-    page.get_by_role("button", name="Choose several").click()
+    page.get_by_role("button", name="Select documents").click()
     for name in names:
         row(page, name).get_by_role("checkbox").check()
     page.get_by_text(f"{len(names)} chosen").wait_for()
@@ -65,7 +65,7 @@ def test_several_documents_join_a_group_that_their_rows_name(page: Page, empty_a
 
 def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> None:
     read(page, empty_app, "roof.txt", "stairs.txt", "garden.txt")
-    page.get_by_role("button", name="Choose several").click()
+    page.get_by_role("button", name="Select documents").click()
     page.get_by_role("checkbox", name="All").check()
     page.get_by_text("3 chosen").wait_for()
     row(page, "garden.txt").get_by_role("checkbox").uncheck()

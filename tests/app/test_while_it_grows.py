@@ -58,18 +58,18 @@ def test_passages_and_token_count_come_before_the_first_word(page: Page, app: Ap
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How many steps has the Herring Stair?")
     asked = time.monotonic()
-    chips.get_by_text("Found in:").wait_for()
+    chips.get_by_text("Reading:").wait_for()
     assert chips.get_by_role("link").count() > 1
     page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
     assert time.monotonic() - asked < SILENCE
     words.wait_for()
     page.get_by_text("two hundred and thirty").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
-    assert chips.get_by_text("Found in:").is_visible()
+    assert chips.get_by_text("Reading:").is_visible()
     answered(page)
     finished = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
     assert [box and box["y"] for box in growing] == [box and box["y"] for box in finished]
-    assert chips.get_by_text("Found in:").count() == 0
+    assert chips.get_by_text("Reading:").count() == 0
 
 
 def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_model: ScriptedServer) -> None:

@@ -79,6 +79,16 @@ def test_file_that_is_no_model_is_not_the_first_choice(home: Path) -> None:
     assert found.setting == "tiny.gguf"
 
 
+def test_half_copied_model_is_not_the_first_choice(home: Path) -> None:
+    path = write_tiny_model(models_folder(home) / "tiny.gguf")
+    whole = path.read_bytes()
+    for share in (0.3, 0.5, 0.9, 0.999):
+        path.write_bytes(whole[: int(share * len(whole))])
+        assert first_usable_model(home) is None
+    path.write_bytes(whole)
+    assert first_usable_model(home) is not None
+
+
 def test_settings_name_a_file_of_the_folder_or_the_server_s(home: Path, elsewhere: Path) -> None:
     assert model_file("own.GGUF", home) == home / "models" / "own.GGUF"
     assert model_file(str(elsewhere), home) == elsewhere

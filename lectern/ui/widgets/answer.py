@@ -165,7 +165,7 @@ class StreamedSources:
             return
         self._drawn = sources
         chips = _chips(sources, replace(self._message, sources=sources), numbered=False)
-        row, more = [_row_caption(_("Found in:")), *chips[:CHIPS]], len(chips) - CHIPS
+        row, more = [_row_caption(_("Reading:")), *chips[:CHIPS]], len(chips) - CHIPS
         if more > 0:
             row.append(_row_caption(ngettext("{number} more place", "{number} more places", more).format(number=more)))
         self._slot.markdown(" ".join(row))
@@ -246,7 +246,7 @@ def _draw_text(message: Message, *, folds: bool) -> None:
         st.markdown(written)
         return
     st.markdown("\n\n".join(paragraphs[:visible]))
-    with st.expander(_("Show more"), type="compact"):
+    with st.container(key=f"more_{message.id}"), st.expander(_("Show more"), type="compact"):
         st.markdown("\n\n".join(paragraphs[visible:]))
 
 
@@ -257,9 +257,12 @@ def _narrow_scope_line(message: Message) -> None:
         return
     names = resources.library().files.ready_names()
     searched = [names[file_id] for file_id in ask.file_ids if file_id in names]
-    documents = searched[0] if len(searched) == 1 else labels.count(len(searched), "document")
+    number = len(searched)
+    text = ngettext("Searched only in {number} document.", "Searched only in {number} documents.", number)
+    if number == 1:
+        text = _("Searched only in {documents}.").format(documents=label(searched[0]))
     with st.container(key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.caption(_("Searched only in {documents}.").format(documents=label(documents)))
+        st.caption(text.format(number=numeral(number)))
         st.button(_("Search all documents"), key="search_all", type="tertiary", on_click=_search_all, args=(message.id, ask))
 
 

@@ -138,4 +138,7 @@ def _branch_link(sentence: str, title: str, conversation_id: str) -> None:
         go_to_chat(conversation_id)
 
 
-_TITLES: Mapping[str, Callable[[], str]] = {"edit": lambda: _("Edit the question"), "ways": lambda: _("Answer another way")}
+_TITLES: Mapping[str, Callable[[], str]] = {
+    "edit": lambda: _("Edit the question"),
+    "ways": lambda: _("Try another kind of answer"),
+}

@@ -84,7 +84,7 @@ def summary(graph: CallGraph) -> str:
         text = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
         return text.format(number=numeral(number))
     if number == 1:
-        return _("All passages fit into one call.")
+        return _("All passages fit into one question to the model.")
     if graph.shape == "tree":
         groups = sum(call.level == 1 for call in graph.calls)
         text = ngettext(

@@ -59,7 +59,7 @@ def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRo
                 on_click=_remove_failed,
             )
         if choosing or tally.total() > 1:
-            st.button(_("Done") if choosing else _("Choose several"), key="choose_files", type="tertiary", on_click=_choose)
+            st.button(_("Done") if choosing else _("Select documents"), key="choose_files", type="tertiary", on_click=_choose)
 
 
 def _reading_facts(active: Sequence[FileRow]) -> list[str]:

@@ -61,7 +61,7 @@ def local_models(use: Use) -> None:
                         _catalogue_row(model, free, primary=False)
     folder = label(str(models_folder(resources.home())))
     st.caption(_("You can also put your own GGUF file into {folder}.").format(folder=folder))
-    st.fragment(_watch_folder, run_every=POLL_SECONDS)(set(installed))
+    st.fragment(_watch_folder, run_every=POLL_SECONDS)(set(installed.values()))
 
 
 def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
@@ -69,9 +69,9 @@ def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
         _download_row(model, free, primary=primary)
 
 
-def _watch_folder(drawn: set[str]) -> None:
-    """Draws the list again when a file is added to or removed from the models folder."""
-    if {model.setting for model in installed_models(resources.home())} != drawn:
+def _watch_folder(drawn: set[InstalledModel]) -> None:
+    """Draws the list again when a file of the models folder comes, grows or goes."""
+    if set(installed_models(resources.home())) != drawn:
         rerun_page()
 
 
@@ -188,10 +188,12 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
     else:
         about = _("A file in the models folder.") if model.deletable else _("Set by the administrator of this server.")
         facts = labels.size(model.size)
-        try:
-            facts += f" · {_memory(memory_of(model), free)}"
-        except RagError as error:
-            about, usable = label(translate(error.what)), False
+    try:
+        needed = memory_of(model)
+    except RagError as error:
+        about, facts, usable = label(translate(error.what)), labels.size(model.size), False
+    else:
+        facts += "" if known is not None else f" · {_memory(needed, free)}"
     with st.container(key=f"row_{model.setting}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
         if model.deletable:

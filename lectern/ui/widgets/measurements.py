@@ -29,16 +29,13 @@ from ragcore.evaluation.significance import Mean, mean
 MAX_RUNS = 6  # in the table and the chart
 POLL_SECONDS = 1.0
 ACTIVE = ("queued", "running")
-ENGLISH_NAMES = {  # in the field's literature; they follow the translated name
-    metric: f" :small[:gray[{name}]]"
-    for metric, name in {
-        "hit_rate": "hit rate",
-        "mrr": "MRR",
-        "ndcg": "nDCG",
-        "recall": "recall",
-        "faithfulness": "faithfulness",
-        "relevancy": "relevancy",
-    }.items()
+ENGLISH_NAMES = {  # in the field's literature
+    "hit_rate": "hit rate",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "recall": "recall",
+    "faithfulness": "faithfulness",
+    "relevancy": "relevancy",
 }
 DEFAULT_NAME = "As in Settings"  # in the database, in every language
 
@@ -72,6 +69,8 @@ def measurements(chosen: QuestionSet) -> None:
             st.caption(generation_caveat())
         if is_small(chosen):
             own_results(results[0].run)
+        elif sentence := found_sentence(results[0]):
+            st.markdown(sentence)
         is_open = not is_small(chosen) or len(results) > 1
         with st.container(key="more_figures"), st.expander(_("Figures"), type="compact", expanded=is_open):
             _table(results)
@@ -361,9 +360,7 @@ def _table(results: Sequence[NamedRun]) -> None:
     names = metric_names()
     used = [metric for metric in METRICS if any(one.figure(metric) for one in results)]
     heads = [_("Figure"), *(label(one.name) for one in results)]
-    rows = [
-        [names[metric][0] + ENGLISH_NAMES.get(metric, ""), *(_cell(one.figure(metric)) for one in results)] for metric in used
-    ]
+    rows = [[_figure_name(metric), *(_cell(one.figure(metric)) for one in results)] for metric in used]
     wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in results)]], key="figures")
     with st.popover(_("What the figures mean"), type="tertiary"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
@@ -373,6 +370,25 @@ def _table(results: Sequence[NamedRun]) -> None:
                 "confidence interval (bootstrap). Seconds are the time to search for and answer one "
                 "question, without the judging.")
         )  # fmt: skip
+
+
+def found_sentence(measured: NamedRun) -> str:
+    """For how many questions the search found a right passage; "" if no question says which passage is right."""
+    hits = [one.scores["hit_rate"] > 0 for one in measured.scores if "hit_rate" in one.scores]
+    if not hits:
+        return ""
+    text = ngettext(
+        "{name}: for {found} of {number} question, a right passage was among those found.",
+        "{name}: for {found} of {number} questions, a right passage was among those found.",
+        len(hits),
+    )
+    return text.format(name=f"**{label(measured.name)}**", found=numeral(sum(hits)), number=numeral(len(hits)))
+
+
+def _figure_name(metric: str) -> str:
+    """The plain name of a metric in Markdown, then its English name in the literature if that differs."""
+    name, english = metric_names()[metric][0], ENGLISH_NAMES.get(metric, "")
+    return name if english.casefold() in name.casefold() else f"{name} :small[:gray[{english}]]"
 
 
 def _cell(figure: Mean | None) -> str:

@@ -32,7 +32,8 @@ _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause
 def can_miss(message: Message) -> bool:
     """Whether the answer comes from a search, which can miss passages."""
     facts = message.facts
-    searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
+    ask = message.ask
+    searched = ask is not None and ask.reading == "best" and ask.node_ids is None and not ask.without_documents
     return searched and message.state == "done" and facts is not None and facts.recorded is None
 
 
@@ -98,15 +99,10 @@ def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
 def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
-    if missed.cause in _NO_PASSAGE:
-        if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
-            return _("The closest passage, which was read")
-        return _("The closest passage that was not read")
-    if missed.rank is None:
-        return _("The best missed passage · not among the first hundred")
-    return _("The best missed passage · rank {rank}; the first {looked_at} were read").format(
-        rank=missed.rank, looked_at=missed.looked_at
-    )
+    read = {source.node_id for source in message.sources}
+    if missed.cause in _NO_PASSAGE and missed.source is not None and missed.source.node_id in read:
+        return _("The closest passage, which was read")
+    return _("The closest passage that was not read")
 
 
 def _snippet(text: str, words: str) -> str:
@@ -185,6 +181,7 @@ def cause_text(missed: Missed) -> str:
         looked_at=missed.looked_at,
         written=document_language,
         asked=question_language,
+        words=label(labels.excerpt(missed.unknown)),
     )
 
 
@@ -192,9 +189,15 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
     no_text = _("**{file} contains only pictures, no text**, so nothing in it can be found.")
     if missed.page:
         no_text = _("**Page {page} of {file} is a picture without text**, so nothing on it can be found.")
+    absent = _(
+        "**No passage seems to say it.** The closest one may say it in other words. If you know "
+        "that a document does, type a few words from it below."
+    )
+    if missed.unknown:
+        absent = _("**“{words}” is in none of your documents.**")
     top_k = ngettext(
-        "**Too few passages were read.** This one is number {rank}, and only the first was read.",
-        "**Too few passages were read.** This one is number {rank}, and only the first {looked_at} were read.",
+        "**Lectern read only the first passage.** This one was number {rank}.",
+        "**Lectern read the first {looked_at} passages.** This one was number {rank}.",
         missed.looked_at,
     )
     return {
@@ -205,7 +208,7 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         ),
         Cause.FILTERED: _("**{file} was left out.** Only other documents were asked."),
         Cause.CUT_OFF: _("**It scores below the minimum score**, so it was left out."),
-        Cause.WEAKER: _("**It scores far below the best passage**, so it was left out."),
+        Cause.WEAKER: _("**It fits the question much less than the best passage**, so it was left out."),
         Cause.REORDERED: _("**A later step ranked other passages higher**, although the search had found this one."),
         Cause.SUMMARY: _(
             "**The question asks for a summary**, so the central passages of each document were used instead of the "
@@ -227,10 +230,7 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         Cause.READING: _("**{file} is still being read.** You can ask about it as soon as it is ready."),
         Cause.STOPPED: _("**Reading {file} was stopped** before it was finished."),
         Cause.FAILED: _("**{file} could not be read**, so nothing in it can be found."),
-        Cause.ABSENT: _(
-            "**No passage seems to say it.** The closest one may say it in other words. If you know "
-            "that a document does, type a few words from it below."
-        ),
+        Cause.ABSENT: absent,
     }
 
 

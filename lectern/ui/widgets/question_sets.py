@@ -150,6 +150,9 @@ def _draw_facts(set_id: str, state_before: str) -> None:
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
     st.caption(" · ".join([number, origin, day(now.created), *stopped]))
+    if now.state == "done" and now.size < now.target_size:
+        fewer = _("{number} of {target}: the other passages have no sentence that makes a sensible question.")
+        st.caption(fewer.format(number=numeral(now.size), target=numeral(now.target_size)))
     if now.problem is not None and problem(now.problem, [try_again()], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)

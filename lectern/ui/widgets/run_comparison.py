@@ -35,21 +35,22 @@ class Pair:
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The title and description of each metric."""
     return {
-        "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
-        "mrr": (_("MRR"), _(
+        "hit_rate": (_("Passage found"), _("Hit rate: the share of questions for which at least one right passage was found.")),
+        "mrr": (_("Near the top"), _(
             "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
             "so on.")),
-        "ndcg": (_("nDCG"), _("nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
+        "ndcg": (_("Good order"), _(
+            "nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
         "answered": (_("Answered"), _(
             "The share of questions that got an answer; the others got the closest passages or "
             "nothing.")),
         "recall": (_("Word recall"), _(
             "The share of the right answer’s words that appear in the answer, where the right "
             "answer is known.")),
-        "faithfulness": (_("Faithfulness"), _("Faithfulness: the share of answers that say only what their passages say.")),
-        "relevancy": (
-            _("Relevancy"), _("Relevancy: the share of answers that answer the question and are backed by the passages."),
-        ),
+        "faithfulness": (_("True to the passages"), _(
+            "Faithfulness: the share of answers that say only what their passages say.")),
+        "relevancy": (_("Fits the question"), _(
+            "Relevancy: the share of answers that answer the question and are backed by the passages.")),
     }  # fmt: skip
 
 

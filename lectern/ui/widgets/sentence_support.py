@@ -1,4 +1,4 @@
-""" "Check sentences": each sentence of an answer with whether its passages support it. A click opens the place."""
+""" "Check against the passages": each sentence of an answer with whether its passages support it. A click opens the place."""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ def model_settings() -> bool:
         return False
     bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
-    st.markdown(_("Writes answers from the passages found. Without one, Lectern quotes the passages themselves."))
+    st.markdown(
+        _("A language model writes answers from the passages found. Without one, Lectern quotes the passages themselves.")
+    )
     provider = _provider()
     if provider == "llama_cpp":
         local_models(use_local_model)
@@ -68,7 +70,8 @@ def model_settings() -> bool:
     if state.report is not None and provider != "none":
         test = _report(state.report, to_save=dirty and not nameless, test=test)
     if test and draft is not None:
-        with st.spinner(_("Testing the server…")):
+        local = provider == "llama_cpp"
+        with st.spinner(_("Loading the model and asking it one sentence…") if local else _("Testing the server…")):
             state.report = _test_draft(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
         st.rerun()
     return dirty
@@ -89,8 +92,9 @@ def _draw_locked(llm: LLMSettings) -> None:
     st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
     locked = _("The administrator of this server has locked the language model (LECTERN_MODEL_SETTINGS).")
     st.caption(f":material/lock: {label(locked)}")
-    with st.expander(_("More"), type="compact"):
-        token_prices()
+    if llm.provider != "llama_cpp":
+        with st.expander(_("More"), type="compact"):
+            token_prices()
 
 
 def provider_names() -> Mapping[Provider, tuple[str, str]]:
@@ -235,7 +239,8 @@ def _more(provider: Provider) -> None:
                 persist_state="session",
                 help=_("Some models can ask for a search themselves. You can then choose “Documents when needed” in a chat."),
             )
-        token_prices()
+        if provider != "llama_cpp":
+            token_prices()
 
 
 def _calls(provider: Provider) -> None:
@@ -272,7 +277,13 @@ def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, name
     """Draws Save, Test and Discard. Returns whether Test was clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if dirty or provider != "none":  # text that is still being typed may not differ yet
-            st.button(_("Save"), key="save_llm", type="primary", on_click=_save, disabled=draft is None or nameless)
+            st.button(
+                _("Save"),
+                key="save_llm",
+                type="primary" if dirty else "secondary",
+                on_click=_save,
+                disabled=draft is None or nameless,
+            )
         test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
         if dirty:
             st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=_discard)

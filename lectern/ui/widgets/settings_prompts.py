@@ -74,14 +74,18 @@ def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
 
 
 def _list(open_prompt: Callable[[str], None]) -> None:
-    st.markdown(_("Exactly what the language model is told. Every version is kept."))
+    st.markdown(_("You never need this page to use Lectern. It shows the exact instructions for the language model."))
+    st.caption(_("Click a name to read or change its text. Every version is kept."))
     if len(resources.all_indexes().all()) > 1:
         st.caption(_("Each index has its own prompts. These belong to the one that is open."))
     changed, drafts = resources.library().prompts.current(), session().settings.prompt_drafts
     with st.container(key="prompt_list", gap=None):
         for name, (title, used_for) in titles().items():
             with st.container(key=f"prompt_row_{name}", horizontal=True, vertical_alignment="center"):
-                st.button(title, key=f"open_prompt_{name}", type="tertiary", width=230, on_click=open_prompt, args=(name,))
+                st.button(
+                    title, key=f"open_prompt_{name}", icon=":material/edit:", type="tertiary", width=230, on_click=open_prompt,
+                    args=(name,),
+                )  # fmt: skip
                 states = [_("Not saved yet")] * (name in drafts) + [_("changed")] * (name in changed)
                 st.caption(" · ".join([*(f"**{state}**" for state in states), used_for]))
 

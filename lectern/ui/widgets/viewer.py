@@ -86,9 +86,9 @@ def _controls(view: Window) -> None:
             _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
             args=(view.start + WINDOW_CHARS * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
-        page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
-        passages = labels.count(view.passages, "passage")
-        st.caption(f"{first}–{last} %{page} · {passages}", width="content")
+        facts = [_("{first} to {last}% of the text").format(first=first, last=last)]
+        facts += [_("page {page}").format(page=label(view.pages))] if view.pages else []
+        st.caption(" · ".join([*facts, labels.count(view.passages, "passage")]), width="content")
         search_field(_("Search in this document"), "viewer_search", width=230, on_change=_search, args=(0,))
         if str(widget("viewer_search") or "").strip():
             st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))

@@ -26,6 +26,7 @@ TOWER = (
     "The tower was built by Ada Penrose in 1871, of granite. "
     "It is forty metres high, and its great lamp burns the oil of whales."
 )
+ADA = "Dr Penrose recommended that the lamp be moved."
 CELLAR = (
     "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood, which was in 1953, they say."
 )
@@ -73,16 +74,19 @@ def ended(library: Library, run: EvalRun) -> EvalRun:
 
 
 def test_question_set_without_a_model_asks_what_passages_answer(open_library: Callable[..., Library]) -> None:
-    library = open_library(tower=TOWER, cellar=CELLAR)
-    made = EvaluationJobs(library).make_set("Mine", 2)
+    library = open_library(tower=f"{TOWER} {ADA}", cellar=CELLAR)
+    made = EvaluationJobs(library).make_set("Mine", 5)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
-    assert (kept.id, kept.state, kept.size) == (made.id, "done", 2)
-    for question in library.evaluations.questions(made.id):
-        (wanted,) = question.expected
-        document = next(one for one in library.files.all() if one.name == wanted.document)
-        text = library.store.document(document.id).text[wanted.start : wanted.end]
-        assert text in (TOWER, CELLAR)
+    assert (kept.id, kept.state, kept.size, kept.target_size) == (made.id, "done", 1, 5)  # none of stray words
+    (question,) = library.evaluations.questions(made.id)
+    assert question.text == "What did Dr Penrose recommend?"
+    (wanted,) = question.expected
+    document = next(one for one in library.files.all() if one.name == wanted.document)
+    assert library.store.document(document.id).text[wanted.start : wanted.end] == f"{TOWER} {ADA}"
+
+    library.evaluations.remove_question(question.id)
+    assert library.evaluations.sets()[0].target_size == 4
 
 
 def test_a_set_made_by_a_model_has_its_words(open_library: Callable[..., Library]) -> None:

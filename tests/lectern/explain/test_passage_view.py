@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.explain.passage_view import Span, cut, find, window
+from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.settings import IngestSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import UnknownDocumentError
 from tests.lectern.test_indexes import take_in
+from tests.making import make_pdf
 
 TEXT = "\n\n".join(
     f"Sentence {number} tells of the harbour. Sentence {number} tells of the boats too. And of the lamp."
@@ -64,6 +66,15 @@ def test_stretch_has_exactly_the_passages_that_overlap_it(library: Library, at: 
     assert (shown.total, shown.passages) == (len(text), len(nodes))
     if at < 6000:
         assert any(len(piece.numbers) > 1 for piece in shown.segments), "passages overlap"
+
+
+def test_stretch_names_its_first_and_last_page(library: Library, tmp_path: Path) -> None:
+    pages = [f"Page {number} is about the harbour." for number in (1, 2, 3)]
+    id_ = library.intake.add(make_pdf(tmp_path / "harbour.pdf", pages), "harbour.pdf").file.id
+    assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    assert window(library.store, id_, 0).pages == "1–3"
+    assert window(library.store, id_, 0, size=5).pages == "1"
+    assert window(library.store, library.files.all()[-1].id, 0).pages == ""
 
 
 def test_a_document_that_is_gone_is_said_to_be(library: Library) -> None:

@@ -159,6 +159,16 @@ def test_markdown_and_word_of_a_conversation_say_the_same(tmp_path: Path) -> Non
     assert re.findall(r"\w+", read(tmp_path, as_docx(made))) == words
 
 
+def test_passages_of_a_note_have_their_paragraphs() -> None:
+    note = Note("a", "", "It is due [1].", (source(1, "Dear Ada,\n\n4. Deposit\nis due.\n\n- or not", "letter.png"),), 1.0)
+    made = word(notes_markdown([note], title="Notes", passages="Passages", place=lambda one: one.file_name))
+    assert [(one.style.name, one.text) for one in made.paragraphs[-3:]] == [
+        ("List Bullet", "[1] letter.png: Dear Ada,"),
+        ("List Continue", "4. Deposit is due."),
+        ("List Continue", "- or not"),
+    ]
+
+
 def test_notes_are_one_file_with_the_passages_that_they_cite(tmp_path: Path) -> None:
     notes = [
         Note("a", "Who *built* it?", "It was **Ada** [1].", (source(1),), 2.0),

@@ -45,7 +45,7 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
 @pytest.mark.parametrize(
     ("shown", "told"),
     [
-        (graph("compact", "strip", call(1)), "All passages fit into one call."),
+        (graph("compact", "strip", call(1)), "All passages fit into one question to the model."),
         (
             graph("refine", "strip", call(1), call(2), call(3)),
             "Read on in 2 more calls, none of which changed the first answer.",

@@ -101,7 +101,7 @@ def test_what_has_no_size_is_given_none() -> None:
 def test_answer_mode_has_one_name_with_its_technical_one_next() -> None:
     label = labels.chat_modes()["condense_plus_context"].label
     assert labels.answer_facts(replace(FACTS, mode="condense_plus_context")).startswith(f"{label} · ")
-    assert labels.caption("condense_plus_context").endswith("(condense plus context)")
+    assert labels.caption("condense_plus_context").endswith("(condense + context)")
 
 
 def test_an_answer_that_looks_in_no_document_counts_no_passages() -> None:
