@@ -146,7 +146,7 @@ def _open_client(
 
 
 def _list_models(client: ServedLLM) -> tuple[str, ...]:
-    """The names of the server's models; () for a server without a list. Raises an error that would prevent an answer too."""
+    """The server's models; () for a server without a list. Raises an error that would prevent an answer too."""
     try:
         return client.list_models()
     except (LLMUnavailableError, LLMTimeoutError, LLMAuthError):
@@ -158,7 +158,7 @@ def _list_models(client: ServedLLM) -> tuple[str, ...]:
 def _test_answer(client: ServedLLM) -> str:
     """Let the model write a few words; returns the sentence that describes the result. RagErrors."""
     started, loaded = time.perf_counter(), 0.0  # in seconds; `loaded` is how long loading the model took
-    with suppress(EmptyAnswerError):  # A model that reasons first has used its few tokens for that, but it works.
+    with suppress(EmptyAnswerError):  # a model that reasons first used its few tokens for that
         timings = client.generate(LLMCall(GENERATION, {"query_str": "Hello"})).timings
         if timings is not None:
             loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds

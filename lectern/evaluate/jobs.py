@@ -27,11 +27,11 @@ from ragcore.schema import Outcome, TextNode
 
 logger = logging.getLogger(__name__)
 
-SIGN_SECONDS = 3.0  # between two signatures of unfinished evaluations, which prove that this process works on them
+SIGN_SECONDS = 3.0  # between two signatures, which show that this process still works on an evaluation
 MAX_FAILURES = 3  # A run ends after so many questions in a row that could not be measured.
 TEXT_CHARS = 700  # A stored result has so much of the text of each passage.
 MIN_CHARS = 120  # A shorter passage is not used for a question.
-PASSAGES_PER_QUESTION = 4  # A new set samples more passages than questions, because not every passage yields a question.
+PASSAGES_PER_QUESTION = 4  # More passages than questions, because not every passage yields a question.
 
 
 class EvaluationJobs:
@@ -187,7 +187,7 @@ class Trial:
 
 
 def try_question(library: Library, question: str, ask: Ask, *, answering: bool) -> Trial:
-    """Retrieve passages with the settings of `ask`, outside any conversation. With `answering`, also answer. RagErrors."""
+    """Retrieve passages with the settings of `ask`, outside any conversation; `answering`: also answer. RagErrors."""
     ask = replace(ask, question=question, chat_mode=None)
     began, answer = time.perf_counter(), ""
     outcome: Outcome = "answer"
@@ -200,7 +200,7 @@ def try_question(library: Library, question: str, ask: Ask, *, answering: bool) 
 
 
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
-    """Score what `try_question` returns, and let the model judge an answer. An error becomes the result's `problem`."""
+    """Score the result of `try_question`, and let the model judge its answer. An error becomes the `problem`."""
     began = time.perf_counter()
     try:
         trial = try_question(library, question.text, ask, answering=answering)
@@ -220,7 +220,7 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
 
 
 def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
-    """The passages to score, with the labels of all their pages if the question expects pages, else of the first page."""
+    """The passages to score, with all their pages if the question expects pages, else the first."""
     with_pages = any(source.pages for source in question.expected)
     passages = []
     for source in sources:
@@ -234,7 +234,7 @@ def retrieved_passages(library: Library, question: Question, sources: Sequence[S
 
 
 def _judge(library: Library, ask: Ask, answer: str, sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:
-    """The scores and the reasons of each judge, by metric. A judge's reply that could not be parsed has only a reason."""
+    """The scores and the reasons of each judge, by metric. A reply that cannot be parsed has only a reason."""
     llm, wording = library.llm(extractive=ask.extractive), library.prompts.current()
     contexts = [source.text for source in sources]
     results = {

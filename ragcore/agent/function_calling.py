@@ -19,7 +19,7 @@ ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call th
 
 
 class FunctionCallingAgent(Agent):
-    """The tools that the model calls in one round run at the same time; their results are in the order of the calls.
+    """The tools that one round calls run at the same time; their results are in the order of the calls.
 
     >>> from ragcore.llms import ScriptedLLM, ToolCall
     >>> from ragcore.tools import FunctionTool
@@ -35,7 +35,7 @@ class FunctionCallingAgent(Agent):
 
     def _call(self, task: Task, *, last: bool) -> LLMCall:
         tools = tuple(tool.metadata.to_openai_tool() for tool in task.tools.values())
-        choice = "none" if last else "auto" if task.rounds else task.tool_choice  # the task's choice is for its first round
+        choice = "none" if last else "auto" if task.rounds else task.tool_choice
         variables = {"system_prompt": self._system_prompt, "query_str": task.message}
         return self._fit(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 

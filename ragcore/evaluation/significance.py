@@ -16,7 +16,7 @@ import numpy as np
 
 RESAMPLES = 2000  # of the bootstrap
 FLIPS = 10_000  # random sign patterns of the test
-EXACT_UP_TO = 12  # questions with different scores; up to so many, the test tries all sign patterns, at most 4,096
+EXACT_UP_TO = 12  # questions with different scores; up to so many, all sign patterns are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference | 
 
 @lru_cache(maxsize=512)
 def _p_value(differences: tuple[float, ...]) -> float:
-    """The share of sign patterns with at least the observed sum. A question without a difference adds nothing to any sum."""
+    """The share of sign patterns with at least the observed sum, to which equal scores add nothing."""
     nonzero = np.asarray([each for each in differences if each])
     if not len(nonzero):
         return 1.0

@@ -1,4 +1,4 @@
-"""A query engine with finer sources: it splits the retrieved passages into chunks, and each citation names one chunk."""
+"""A query engine with finer sources: it splits passages into chunks, and each citation names one chunk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Index(Protocol):
 
 
 class CitationQueryEngine(BaseQueryEngine):
-    """Citation [n] is `source_nodes[n - 1]`, a chunk of at most `citation_chunk_size` tokens with its offsets in the document.
+    """Citation [n] is `source_nodes[n - 1]`, a chunk of at most `citation_chunk_size` tokens with its offsets.
 
     A passage that is short enough is one chunk. A chunk has the score of its passage.
 
@@ -75,7 +75,7 @@ class CitationQueryEngine(BaseQueryEngine):
         use_async: bool = True,
         streaming: bool = False,
     ) -> CitationQueryEngine:
-        """`retriever`, or a retriever of `index` for `similarity_top_k` passages, finds them. ValueError without either."""
+        """Without a `retriever`, that of `index` with `similarity_top_k` is used. ValueError without either."""
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")

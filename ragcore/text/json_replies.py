@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
-_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # a whole pair that may be prose, such as [sic], or an opening bracket
+_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # a pair that may be prose, such as [sic], or an opening bracket
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPES = {"\\'": "'", '"': '\\"'}  # JSON has no \', and a quote inside single quotes needs a backslash
 

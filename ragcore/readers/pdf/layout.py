@@ -28,7 +28,7 @@ from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
 from ragcore.readers.pdf.table_detection import MIN_ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
 
-WIDE_GAP = 1.1  # of the height of a piece of text; a wider gap is certainly wider than `runs.GAP`, which refers to letters
+WIDE_GAP = 1.1  # of the height of a piece of text; a gap is then certainly wider than `runs.GAP`
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _NUMBER = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
@@ -111,7 +111,7 @@ def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: d
 
 
 def _near_headlines(lines: Sequence[str]) -> set[int]:
-    """The numbers of the lines that may be the end of a headline as long as a line of text, and of the lines below them."""
+    """The numbers of full lines that may end a headline, and of the lines below them."""
     widths = widths_near([len(line) for line in lines])
     out: set[int] = set()
     for number, line in enumerate(lines):
@@ -178,7 +178,7 @@ def _has_gaps(pieces: list[Corners]) -> bool:
 
 
 def _has_rows_of_numbers(whole: str) -> bool:
-    """Whether consecutive lines have several numbers each: a row that was drawn at once has no gaps, but may be a table's."""
+    """Whether consecutive lines have several numbers each, as rows of a table that are drawn at once."""
     lines = 0
     for line in whole.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
@@ -188,7 +188,7 @@ def _has_rows_of_numbers(whole: str) -> bool:
 
 
 def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool) -> Iterator[Line]:
-    """The lines of tables, columns and text, from the position of every letter. `ruled` has the grids by direction."""
+    """The lines in reading order, from the position of every letter. `ruled`: the grids by direction."""
     runs_and_ways = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
     blocks: dict[int, list[Line]] = {}  # tables and columns, by the place of their first character
     block_of: dict[int, int] = {}  # from the first character of a run to that of the run's block
