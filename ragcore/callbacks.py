@@ -27,7 +27,7 @@ from ragcore.observe import Listener, Span, span
 from ragcore.schema import new_id
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.callbacks.base and others
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ except ImportError as error:
         "ragcore.instrumentation needs the package llama-index-instrumentation: pip install 'lectern[workflow]'"
     ) from error
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.instrumentation.events and others
 _STAGES = {  # the names of spans and of their events
     "embed": "Embedding",
     "retrieve": "Retrieval",

@@ -16,7 +16,7 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import QueryBundle, TextNode
 from ragcore.tools import BaseTool
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.objects.base and others
 
 T = TypeVar("T")
 

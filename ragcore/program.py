@@ -23,7 +23,7 @@ from ragcore.schema import ChatMessage, ChatResponse
 from ragcore.settings import services
 from ragcore.tools import get_function_tool
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.program.utils and others
 
 logger = logging.getLogger(__name__)
 

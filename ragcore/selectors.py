@@ -29,7 +29,7 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import json_values
 from ragcore.vector_stores.search import unit_query
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder

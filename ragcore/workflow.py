@@ -35,4 +35,4 @@ except ImportError as error:
     ) from error
 
 JsonPickleSerializer = PickleSerializer
-__path__: list[str] = []  # inner paths, such as ragcore.workflow.events, are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.workflow.events and others

@@ -23,7 +23,7 @@ from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.tools import QueryEngineTool, RetrieverTool
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.agent.react.base and others
 
 
 class ReActAgent(Agent):

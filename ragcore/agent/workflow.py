@@ -50,7 +50,7 @@ __all__ = [
     "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
 ]  # fmt: skip
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
 MAX_ITERATIONS = 20
 HANDOFF = "handoff"
 STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"

@@ -19,8 +19,7 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """The conversation has the user's message, not the condensed question. A turn is not stored if the answer is one of
-    NOTHING_FOUND, the reply of a query engine that retrieved no passages.
+    """Stores the user's message, not the condensed question. A turn whose answer is in NOTHING_FOUND is not stored.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM

@@ -31,10 +31,9 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of the second setting from the first over `number` questions, with its 95% interval.
-
-    It is positive if the second is higher. `p`, 0 to 1, is the probability of a difference at least as large by chance.
-    `higher` and `lower` count the questions on which the second is higher and lower.
+    """The mean difference of the second setting from the first over `number` questions, with its 95% interval. It is positive
+    if the second is higher. `p`, 0 to 1, is the probability of a difference at least as large by chance. `higher` and `lower`
+    count the questions on which the second is higher and lower.
     """
 
     value: float

@@ -51,8 +51,7 @@ class _Reader(HTMLParser):
         self._source = source
         self._tags = tags
         self._elements: list[tuple[str, list[Span]]] = []  # tag, and the spans of the element's own text, without white space
-        # Tag of each open element, and the list of `_elements` that gets the spans of its text; None for text to omit.
-        self._open: list[tuple[str, list[Span] | None]] = []
+        self._open: list[tuple[str, list[Span] | None]] = []  # tag, and the list for the spans of its text; None to omit it
         self._times_open: Counter[str] = Counter()
         self._line_starts = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._text_start: int | None = None

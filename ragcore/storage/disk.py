@@ -172,18 +172,18 @@ class DiskDocumentStore(DocumentStore):
     def _all(self) -> Sequence[Item]:
         return [decode_item(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
 
-    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
+    def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
         rows = self._rows("SELECT id FROM items WHERE place = ? AND source = ? ORDER BY seq", ref_doc_id)
         return [id_ for (id_,) in rows]
 
-    def _sources(self) -> Mapping[str, Sequence[str]]:
-        sources: dict[str, list[str]] = {}
+    def _passage_ids_by_document(self) -> Mapping[str, Sequence[str]]:
+        ids_by_document: dict[str, list[str]] = {}
         query = "SELECT source, id FROM items WHERE place = ? AND source IS NOT NULL ORDER BY seq"
-        for source, id_ in self._rows(query):
-            sources.setdefault(source, []).append(id_)
-        return sources
+        for document_id, id_ in self._rows(query):
+            ids_by_document.setdefault(document_id, []).append(id_)
+        return ids_by_document
 
-    def _drop(self, ids: Sequence[str]) -> None:
+    def _delete_items(self, ids: Sequence[str]) -> None:
         with self._database.transaction() as db:
             for table in ("items", "hashes"):
                 db.executemany(f"DELETE FROM {table} WHERE place = ? AND id = ?", ((self._place, id_) for id_ in ids))

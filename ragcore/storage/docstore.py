@@ -15,7 +15,7 @@ from ragcore.schema import Document, Metadata, TextNode
 from ragcore.storage.atomic_file import replace_file
 from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.storage.docstore.types and others
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class DocumentStore(ABC):
     """
 
     def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:
-        """Store documents and passages, with their hashes. An item replaces the one with the same id; without `allow_update`
-        that is a ValueError."""
+        """Store documents and passages, with their hashes. An item replaces the one with the same id. Without `allow_update` an
+        id that is stored already is a ValueError."""
         if not allow_update:
             known = self._read([node.id_ for node in nodes])
             if known:
@@ -86,10 +86,10 @@ class DocumentStore(ABC):
         item = self.get_document(doc_id, raise_error)
         if item is None:
             return
-        source = item.ref_doc_id if isinstance(item, TextNode) else None
-        self._drop([doc_id])
-        if source is not None and not self._cut_from(source) and not self.document_exists(source):
-            self._drop([source])
+        ref_doc_id = item.ref_doc_id if isinstance(item, TextNode) else None
+        self._delete_items([doc_id])
+        if ref_doc_id is not None and not self._passage_ids_of(ref_doc_id) and not self.document_exists(ref_doc_id):
+            self._delete_items([ref_doc_id])
 
     def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> int:
         """Remove a document, all its passages, and its hash. Returns the number of passages.
@@ -100,24 +100,24 @@ class DocumentStore(ABC):
             if raise_error:
                 raise UnknownDocumentError(ref_doc_id)
             return 0
-        cut = self._cut_from(ref_doc_id)
-        self._drop([*cut, ref_doc_id])
-        return len(cut)
+        passage_ids = self._passage_ids_of(ref_doc_id)
+        self._delete_items([*passage_ids, ref_doc_id])
+        return len(passage_ids)
 
     def has_ref_doc(self, ref_doc_id: str) -> bool:
         """Whether the store has the document, a passage of it, or its hash."""
-        if self._cut_from(ref_doc_id):
+        if self._passage_ids_of(ref_doc_id):
             return True
         item = self.get_document(ref_doc_id, raise_error=False)
         return isinstance(item, Document) or (item is None and self.get_document_hash(ref_doc_id) is not None)
 
     def get_ref_doc_info(self, ref_doc_id: str) -> RefDocInfo | None:
         """None if the document has no passage."""
-        cut = self._cut_from(ref_doc_id)
-        return self._info(ref_doc_id, cut) if cut else None
+        passage_ids = self._passage_ids_of(ref_doc_id)
+        return self._info(ref_doc_id, passage_ids) if passage_ids else None
 
     def get_all_ref_doc_info(self) -> dict[str, RefDocInfo]:
-        return {source: self._info(source, cut) for source, cut in self._sources().items()}
+        return {id_: self._info(id_, passage_ids) for id_, passage_ids in self._passage_ids_by_document().items()}
 
     @property
     def docs(self) -> dict[str, Item]:
@@ -164,20 +164,20 @@ class DocumentStore(ABC):
     def _all(self) -> Sequence[Item]: ...
 
     @abstractmethod
-    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
-        """The ids of the passages of a document."""
+    def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
+        """The ids of the passages of a document, in order of insertion."""
 
     @abstractmethod
-    def _sources(self) -> Mapping[str, Sequence[str]]:
+    def _passage_ids_by_document(self) -> Mapping[str, Sequence[str]]:
         """The ids of the passages of each document, by the document's id."""
 
     @abstractmethod
-    def _drop(self, ids: Sequence[str]) -> None:
+    def _delete_items(self, ids: Sequence[str]) -> None:
         """Remove items and hashes; unknown ids are skipped."""
 
-    def _info(self, source: str, cut: Sequence[str]) -> RefDocInfo:
-        items = self._read([source, cut[0]])
-        return RefDocInfo(tuple(cut), (items.get(source) or items[cut[0]]).metadata)
+    def _info(self, ref_doc_id: str, passage_ids: Sequence[str]) -> RefDocInfo:
+        items = self._read([ref_doc_id, passage_ids[0]])
+        return RefDocInfo(tuple(passage_ids), (items.get(ref_doc_id) or items[passage_ids[0]]).metadata)
 
 
 def copy_documents(source: DocumentStore, target: DocumentStore) -> None:
@@ -199,7 +199,7 @@ class SimpleDocumentStore(DocumentStore):
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._items: dict[str, Item] = {}
-        self._by_source: dict[str, dict[str, None]] = {}  # the ids of passages; a dict, because it keeps their order
+        self._passage_ids: dict[str, dict[str, None]] = {}  # by document; the inner dict is an ordered set
         self._hashes: dict[str, str] = {}
 
     @classmethod
@@ -237,11 +237,11 @@ class SimpleDocumentStore(DocumentStore):
         hashes = {item.id_: item.hash for item in items}
         with self._lock:
             for item in items:
-                source = item.ref_doc_id if isinstance(item, TextNode) else None
-                self._unlink(item.id_, unless=source)
+                ref_doc_id = item.ref_doc_id if isinstance(item, TextNode) else None
+                self._unlink(item.id_, unless=ref_doc_id)
                 self._items[item.id_] = item.copy()
-                if source is not None:
-                    self._by_source.setdefault(source, {})[item.id_] = None
+                if ref_doc_id is not None:
+                    self._passage_ids.setdefault(ref_doc_id, {})[item.id_] = None
             self._hashes |= hashes
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
@@ -252,15 +252,15 @@ class SimpleDocumentStore(DocumentStore):
         with self._lock:
             return [item.copy() for item in self._items.values()]
 
-    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
+    def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
         with self._lock:
-            return list(self._by_source.get(ref_doc_id, ()))
+            return list(self._passage_ids.get(ref_doc_id, ()))
 
-    def _sources(self) -> Mapping[str, Sequence[str]]:
+    def _passage_ids_by_document(self) -> Mapping[str, Sequence[str]]:
         with self._lock:
-            return {source: list(cut) for source, cut in self._by_source.items()}
+            return {ref_doc_id: list(passage_ids) for ref_doc_id, passage_ids in self._passage_ids.items()}
 
-    def _drop(self, ids: Sequence[str]) -> None:
+    def _delete_items(self, ids: Sequence[str]) -> None:
         with self._lock:
             for id_ in ids:
                 self._unlink(id_)
@@ -270,8 +270,8 @@ class SimpleDocumentStore(DocumentStore):
     def _unlink(self, id_: str, unless: str | None = None) -> None:
         """Remove a passage from its document's list, except from the list of the document `unless`."""
         item = self._items.get(id_)
-        source = item.ref_doc_id if isinstance(item, TextNode) else None
-        if source is not None and source != unless:
-            self._by_source[source].pop(id_, None)
-            if not self._by_source[source]:
-                del self._by_source[source]
+        ref_doc_id = item.ref_doc_id if isinstance(item, TextNode) else None
+        if ref_doc_id is not None and ref_doc_id != unless:
+            self._passage_ids[ref_doc_id].pop(id_, None)
+            if not self._passage_ids[ref_doc_id]:
+                del self._passage_ids[ref_doc_id]

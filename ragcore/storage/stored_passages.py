@@ -44,17 +44,17 @@ class StoredPassages(DocumentStore):
         passages = {node.id_: node for node in self._store.passages()}
         return [*passages.values(), *(item for id_, item in self._shared.docs.items() if id_ not in passages)]
 
-    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
-        return list(dict.fromkeys([*self._store.passage_ids(ref_doc_id), *self._shared._cut_from(ref_doc_id)]))
+    def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
+        return list(dict.fromkeys([*self._store.passage_ids(ref_doc_id), *self._shared._passage_ids_of(ref_doc_id)]))
 
-    def _sources(self) -> Mapping[str, Sequence[str]]:
-        ids = [*(stored.id_ for stored in self._store.documents() if stored.passages), *self._shared._sources()]
-        return {id_: self._cut_from(id_) for id_ in dict.fromkeys(ids)}
+    def _passage_ids_by_document(self) -> Mapping[str, Sequence[str]]:
+        ids = [*(stored.id_ for stored in self._store.documents() if stored.passages), *self._shared._passage_ids_by_document()]
+        return {id_: self._passage_ids_of(id_) for id_ in dict.fromkeys(ids)}
 
-    def _drop(self, ids: Sequence[str]) -> None:
+    def _delete_items(self, ids: Sequence[str]) -> None:
         if passages := self._store.nodes(ids):
             raise StoreError(
                 f"The passage {passages[0].id_!r} belongs to an index.",
                 hint="Take its document out with index.delete_ref_doc(id).",
             )
-        self._shared._drop(ids)
+        self._shared._delete_items(ids)

@@ -87,8 +87,7 @@ def read_json(text: str, start: int = 0) -> tuple[Any, int]:
 
 
 def _values_in_prose(text: str) -> Iterator[Any]:
-    """All objects and arrays in prose. Brackets around bare words are prose; any other bracket that cannot be read is a
-    ValueError."""
+    """All objects and arrays in prose. Brackets around bare words are prose; ValueError for others that cannot be read."""
     position = 0
     while match := _BRACKET.search(text, position):
         try:

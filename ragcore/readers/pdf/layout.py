@@ -28,22 +28,22 @@ from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
 from ragcore.readers.pdf.table_detection import MIN_ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
 
-WIDE_GAP = 1.1  # of the height of the ink; a wider gap is certainly wider than GAP
+WIDE_GAP = 1.1  # of the height of a piece of text; a wider gap is certainly wider than `runs.GAP`, which refers to letters
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
-_FIGURE = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
-_ODD = re.compile("[\x00-\x1f\x7f\ufb00-\ufb06\ufeff\ufffe\ud800-\udfff]")
+_NUMBER = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
+_ILLEGIBLE = re.compile("[\x00-\x1f\x7f\ufb00-\ufb06\ufeff\ufffe\ud800-\udfff]")
 _DIGIT = re.compile(r"\d")
 _BOLD = re.compile(rb"bold|black|heavy", re.I)
-_HYPHEN = str.maketrans({2: BROKEN})
+_HYPHEN = str.maketrans({2: BROKEN})  # PDFium has two characters for a hyphen that ends a line
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff"
-_LEFTWARD = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIGHT_TO_LEFT}]")
+_RIGHT_TO_LEFT_WORDS = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIGHT_TO_LEFT}]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
     """The characters of a page: `signs` as PDFium returns them, `readings` with corrections, and `ways`, the direction of each.
-    `box_of` returns the rectangle of one, rotated by its direction."""
+    `box_of` returns the rectangle of one, rotated by its direction. A place is the index of a character on the page."""
 
     text: pdfium.PdfTextPage
     signs: str
@@ -77,7 +77,7 @@ def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, pla
     gaps = any(_has_gaps(rotate_all(pieces, way)) for way in ruled)
     box_of = character_boxes(text, main, ways)
     shifted = _read_shifted(text, whole, main, pieces)
-    if not (places or any(ruled.values()) or _LEFTWARD.search(whole) or gaps or _has_figures(whole)):
+    if not (places or any(ruled.values()) or _RIGHT_TO_LEFT_WORDS.search(whole) or gaps or _has_rows_of_numbers(whole)):
         return list(_drawn_lines(text, whole, box_of, shifted))
     signs = _signs(text, whole)
     readings = [shifted.get(place, sign) for place, sign in enumerate(signs)] if shifted else signs
@@ -91,14 +91,14 @@ def _read_shifted(text: pdfium.PdfTextPage, whole: str, main: int, pieces: list[
 
 
 def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
-    """PDFium's lines. The style is looked up only for lines that may be a headline as long as a line of text."""
-    ends = whole.split("\n")
-    firsts: list[int] = []  # the first character of each line, if letters are shifted
+    """PDFium's lines. Only lines that `_near_headlines` selects get a style, because looking it up takes long."""
+    raw_lines = whole.split("\n")
+    firsts: list[int] = []  # the place of the first character of each line, if letters are shifted
     if shifted:
         readings = [shifted.get(place, sign) for place, sign in enumerate(_signs(text, whole))]
         firsts = [0, *(place + 1 for place, sign in enumerate(readings) if sign == "\n")]
-        ends = typography.plain("".join(readings)).split("\n")
-    lines = [line.rstrip() for line in ends]
+        raw_lines = typography.plain("".join(readings)).split("\n")
+    lines = [line.rstrip() for line in raw_lines]
     with_style = _near_headlines(lines)
     start = 0
     for number, line in enumerate(lines):
@@ -107,11 +107,11 @@ def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: d
             yield Line(_make_legible(line), *_style(text, box_of, first, first + len(line) - 1))
         else:
             yield Line(_make_legible(line))
-        start += len(ends[number]) + 1
+        start += len(raw_lines[number]) + 1
 
 
 def _near_headlines(lines: Sequence[str]) -> set[int]:
-    """The numbers of the lines that may be, or end, a headline, and of the lines below them."""
+    """The numbers of the lines that may be the end of a headline as long as a line of text, and of the lines below them."""
     widths = widths_near([len(line) for line in lines])
     out: set[int] = set()
     for number, line in enumerate(lines):
@@ -135,7 +135,7 @@ def _is_bold(text: pdfium.PdfTextPage, place: int) -> bool:
 
 
 def _make_legible(line: str) -> str:
-    if not _ODD.search(line):
+    if not _ILLEGIBLE.search(line):
         return line
     return clean(line.translate(_HYPHEN)).translate(_LIGATURES).replace("\n", " ")
 
@@ -159,43 +159,41 @@ def _may_fill(grid: Grid, pieces: list[Corners]) -> bool:
 
 def _has_gaps(pieces: list[Corners]) -> bool:
     """Whether consecutive lines have wide gaps at the same position."""
-    below: list[Span] = []  # gaps of the current line
-    above: list[Span] = []  # gaps of the last line with gaps
+    gaps: list[Span] = []  # of the current line
+    gaps_above: list[Span] = []  # of the last line with gaps
     low = high = end = 0.0
     lines = 0
     for x0, bottom, x1, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
             if x0 - end > WIDE_GAP * max(high - low, top - bottom):
-                if not below:
-                    lines = lines + 1 if any(start < x0 and end < stop for start, stop in above) else 1
-                below.append((end, x0))
+                if not gaps:
+                    lines = lines + 1 if any(start < x0 and end < stop for start, stop in gaps_above) else 1
+                gaps.append((end, x0))
                 if lines >= MIN_ROWS:
                     return True
         else:
-            above, below = below or above, []
+            gaps_above, gaps = gaps or gaps_above, []
         low, high, end = bottom, top, x1
     return False
 
 
-def _has_figures(whole: str) -> bool:
-    """Whether consecutive lines have several figures each, because some programs draw a whole row at once."""
+def _has_rows_of_numbers(whole: str) -> bool:
+    """Whether consecutive lines have several numbers each: a row that was drawn at once has no gaps, but may be a table's."""
     lines = 0
     for line in whole.split("\n"):
-        lines = lines + 1 if _DIGIT.search(line) and len(_FIGURE.findall(line)) > 1 else 0
+        lines = lines + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
         if lines >= MIN_ROWS:
             return True
     return False
 
 
-# Letter by letter
-
-
 def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool) -> Iterator[Line]:
-    placed = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
-    blocks: dict[int, list[Line]] = {}  # by the place of their first character
-    owner: dict[int, int] = {}  # the block of each run, by the run's first character
+    """The lines of tables, columns and text, from the position of every letter. `ruled` has the grids by direction."""
+    runs_and_ways = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
+    blocks: dict[int, list[Line]] = {}  # tables and columns, by the place of their first character
+    block_of: dict[int, int] = {}  # from the first character of a run to that of the run's block
     for way, tables in ruled.items():
-        runs = [run.rotate(own, way) for own, run in placed if own != NO_DIRECTION and run.first not in owner]
+        runs = [run.rotate(own, way) for own, run in runs_and_ways if own != NO_DIRECTION and run.first not in block_of]
         found_tables = list(in_grids(runs, tables))
         in_tables = {run.first for rows in found_tables for run in runs_in(rows)}
         columns: list[list[Run]] = []
@@ -205,63 +203,64 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool)
             elif not is_list(rows):
                 found_tables.append(rows)
         for rows in found_tables:
-            _own(owner, runs_in(rows), blocks, table_lines(rows, places))
+            _add_block(blocks, block_of, runs_in(rows), table_lines(rows, places))
         for column_runs in columns:
             lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
-            _own(owner, column_runs, blocks, lines)
-    yield from _in_order(letters, [run for _, run in placed], owner, blocks)
+            _add_block(blocks, block_of, column_runs, lines)
+    yield from _in_order(letters, [run for _, run in runs_and_ways], block_of, blocks)
 
 
-def _own(owner: dict[int, int], runs: list[Run], blocks: dict[int, list[Line]], lines: list[Line]) -> None:
-    begin = min(run.first for run in runs)
-    blocks[begin] = lines
-    owner.update((run.first, begin) for run in runs)
+def _add_block(blocks: dict[int, list[Line]], block_of: dict[int, int], runs: list[Run], lines: list[Line]) -> None:
+    """Record that these runs are a block with these lines."""
+    block = min(run.first for run in runs)
+    blocks[block] = lines
+    block_of.update((run.first, block) for run in runs)
 
 
-def _in_order(letters: _Letters, runs: list[Run], owner: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
+def _in_order(letters: _Letters, runs: list[Run], block_of: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
     """The lines of running text, with each block at the place of its first letter."""
-    done: set[int] = set()
-    at = 0
-    free: list[int] = []
+    finished: set[int] = set()  # blocks whose lines were yielded
+    end = 0  # of the last run
+    outside: list[int] = []  # places of characters outside all blocks, since the last block
     for run in runs:
-        free.extend(range(at, run.first))
-        begin = owner.get(run.first)
-        if begin is None:
-            free.extend(range(run.first, run.last + 1))
-        elif begin not in done:
-            done.add(begin)
-            yield from _running_text(letters, free)
-            free = []
+        outside.extend(range(end, run.first))
+        block = block_of.get(run.first)
+        if block is None:
+            outside.extend(range(run.first, run.last + 1))
+        elif block not in finished:
+            finished.add(block)
+            yield from _running_text(letters, outside)
+            outside = []
             yield Line("")
-            yield from blocks[begin]
+            yield from blocks[block]
             yield Line("")
-        at = run.last + 1
-    free.extend(range(at, len(letters.signs)))
-    yield from _running_text(letters, free)
+        end = run.last + 1
+    outside.extend(range(end, len(letters.signs)))
+    yield from _running_text(letters, outside)
 
 
-def _running_text(letters: _Letters, free: list[int]) -> Iterator[Line]:
-    signs = letters.signs
-    for ends, line in groupby(free, key=lambda place: letters.readings[place] in ("\r", "\n")):
-        if ends:
+def _running_text(letters: _Letters, places: list[int]) -> Iterator[Line]:
+    """The lines of the characters at these places, in the order in which PDFium returns them."""
+    for is_line_break, group in groupby(places, key=lambda place: letters.readings[place] in ("\r", "\n")):
+        if is_line_break:
             continue
-        places = list(line)
-        filled = [place for place in places if not signs[place].isspace()]
-        yield letters.line(_in_logical_order(letters, places), filled[0], filled[-1]) if filled else Line("")
+        line = list(group)
+        visible = [place for place in line if not letters.signs[place].isspace()]
+        yield letters.line(_in_logical_order(letters, line), visible[0], visible[-1]) if visible else Line("")
 
 
 def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
     """The line with the words of right-to-left scripts in reading order.
 
-    PDFium reverses such words, because most programs draw them in the wrong direction. That spoils words that were drawn in the
-    right one, and glyphs for several letters that are not ligatures of Unicode.
+    PDFium reverses such words, because most programs draw them from left to right. This reversal is wrong for words that were
+    drawn from right to left, and for glyphs of several letters that are not ligatures of Unicode.
     """
     out = list(line)
-    for match in _LEFTWARD.finditer("".join(letters.signs[place] for place in line)):
+    for match in _RIGHT_TO_LEFT_WORDS.finditer("".join(letters.signs[place] for place in line)):
         word = line[match.start() : match.end()]
         boxes = {place: letters.box_of(place) for place in word}
         first, last = boxes[word[0]], boxes[word[-1]]
-        if first and last and first[0] < last[0]:
+        if first and last and first[0] < last[0]:  # the first character is left of the last
             word.reverse()
         else:
             glyphs = [list(glyph) for _, glyph in groupby(word, key=boxes.__getitem__)]
@@ -271,6 +270,7 @@ def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
 
 
 def _order_glyph(glyph: list[int], text: pdfium.PdfTextPage) -> list[int]:
+    """The characters of one glyph in reading order."""
     letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in glyph)
     return glyph if len(glyph) == 1 or letters in _arabic_ligatures() else glyph[::-1]
 
