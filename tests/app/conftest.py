@@ -428,7 +428,7 @@ def row(page: Page, name: str) -> Locator:
 
 def mode_option(page: Page, way: str) -> Locator:
     """A chat mode in its menu, which has its name in the literature beside it."""
-    return page.get_by_test_id("stRadio").get_by_text(re.compile(rf"^{re.escape(way)} \w+$"))
+    return page.get_by_test_id("stRadio").get_by_text(re.compile(rf"^{re.escape(way)} [\w +]+$"))
 
 
 def facts_of(page: Page, number: int = -1) -> str:

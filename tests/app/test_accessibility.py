@@ -241,7 +241,7 @@ def test_phone_buttons_around_an_answer_are_finger_high(page: Page, app: App, ma
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menu").wait_for()
     all_high()
-    page.get_by_role("menuitem", name="Check against the passages").click()
+    page.get_by_role("menuitem", name="Is it in the passages?").click()
     page.locator(".st-key-panel li.sentence").first.wait_for()
     all_high()
     page.goto(made.panel("passage", 1))

@@ -218,7 +218,7 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
 def test_answer_in_another_mode_replaces_or_branches(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     address = page.url
-    choose_more(page, "Try another kind of answer")
+    choose_more(page, "Another kind of answer")
     choose_in(dialog(page), page, "Chat mode", "Documents each time")
     choose_in(page.get_by_role("dialog"), page, "How to read the passages", "Accumulate")
     page.get_by_text("Asks each passage separately").wait_for()
@@ -230,7 +230,7 @@ def test_answer_in_another_mode_replaces_or_branches(page: Page, app: App, look:
 
     ask(page, STAIR)
     answered(page, 2)
-    choose_more(page, "Try another kind of answer", 0)  # under an answer that others build on
+    choose_more(page, "Another kind of answer", 0)  # under an answer that others build on
     form = dialog(page)
     assert form.get_by_role("button", name="Replace this answer").count() == 0
     choose_in(form, page, "Chat mode", "One complete question")
@@ -251,7 +251,7 @@ def choose_in(form: Locator, page: Page, label: str, option: str) -> None:
 def test_for_who_asks_for_rest_a_list_is_in_its_place_at_once(page: Page, app: App) -> None:
     """A list that closes waits for what moves it, and stays over the form for good when that is broken off."""
     ask_anew(page, app, DOG)
-    choose_more(page, "Try another kind of answer")
+    choose_more(page, "Another kind of answer")
     dialog(page).get_by_label("Chat mode", exact=True).click()
     moving = "e => { e.style.translate = '9px'; return [getComputedStyle(e).translate, e.getAnimations().length] }"
     assert page.get_by_test_id("stSelectboxVirtualDropdown").evaluate(moving) == ["9px", 0]

@@ -163,7 +163,7 @@ def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) 
 @pytest.mark.beside("test_why_and_check.py")
 def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
-    choose_in_menu(page, "Check against the passages")
+    choose_in_menu(page, "Is it in the passages?")
     rows = page.locator(".st-key-panel li.sentence")
     rows.first.wait_for()
     settled(page)

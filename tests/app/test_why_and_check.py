@@ -122,7 +122,7 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
         write_settings(app.home, AppSettings(llm=model))
         ask_anew(page, app, "How many steps has the Herring Stair?")
         page.get_by_role("button", name="More", exact=True).click()
-        page.get_by_role("menuitem", name="Check against the passages").click()
+        page.get_by_role("menuitem", name="Is it in the passages?").click()
         rows = page.locator(".st-key-panel li.sentence")
         rows.nth(1).wait_for()
         settled(page)
@@ -156,7 +156,7 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
 def test_quotes_are_all_supported(page: Page, app: App) -> None:
     ask_anew(page, app, "Why is the station clock never corrected?")
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Check against the passages").click()
+    page.get_by_role("menuitem", name="Is it in the passages?").click()
     rows = page.locator(".st-key-panel li.sentence")
     rows.first.wait_for()
     supported = page.locator(".st-key-panel li.supported")

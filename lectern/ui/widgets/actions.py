@@ -88,7 +88,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "ways",
-        lambda: _("Try another kind of answer"),
+        lambda: _("Another kind of answer"),
         "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3",
         open_mode_form,
         fits=is_chat,
@@ -107,7 +107,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "check",
-        lambda: _("Check against the passages"),
+        lambda: _("Is it in the passages?"),
         "M4 6h9M4 12h6M4 18h6M13 15l3 3 5-6",
         check_sentences,
         fits=can_be_checked,

@@ -140,5 +140,5 @@ def _branch_link(sentence: str, title: str, conversation_id: str) -> None:
 
 _TITLES: Mapping[str, Callable[[], str]] = {
     "edit": lambda: _("Edit the question"),
-    "ways": lambda: _("Try another kind of answer"),
+    "ways": lambda: _("Another kind of answer"),
 }

@@ -56,15 +56,15 @@ function asked() {
 
 const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
 
-// To the question, as soon as there is enough below it for it to stand at the top, unless a person goes elsewhere meanwhile. A
-// page that is drawn to its end may still go down with what comes: it `stays` until then.
-function reveal(kept, tries, stays) {
+// To the question, as soon as there is enough below it for it to stand at the top, and again when the page goes down with what
+// comes below it, unless a person goes elsewhere meanwhile.
+function reveal(kept, tries) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const go = () => {
     const question = asked(), top = question?.getBoundingClientRect().top;
-    const seen = top >= 0 && top < 100;
-    if (kept.left || (seen && !stays)) return;
-    if (!seen) question?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+    if (kept.left) return;
+    // At once where it has gone out of sight: Streamlit keeps going down against a slow way up.
+    if (!(top >= 0 && top < 100)) question?.scrollIntoView({ behavior: calm || top < 0 ? "auto" : "smooth", block: "start" });
     if (tries--) setTimeout(go, 200);
   };
   go();
@@ -132,8 +132,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const asks = data.reveal && kept.revealed !== data.reveal && (data.answering || data.fresh || kept.revealed !== undefined);
   if (asks) kept.left = false;
-  if (asks && data.answering) reveal(kept, 75, false);
-  else if (asks || (kept.answering && !data.answering)) reveal(kept, 10, true);
+  if (asks || (kept.answering && !data.answering)) reveal(kept, data.answering ? 75 : 25);
   kept.revealed = data.reveal;
   kept.answering = data.answering;
   for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"], a[href^="#check-"]')) {

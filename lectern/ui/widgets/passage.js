@@ -99,8 +99,8 @@ function jumpField(view) {
 }
 
 // What the two shades of the marks say.
-function legend(words) {
-  const line = element("p", "legend");
+function legend({ words, kind }) {
+  const line = element("p", `legend ${kind}`);
   line.append(element("i", "quoted"), words.quoted, element("i", "rest"), words.rest);
   return line;
 }
@@ -113,7 +113,7 @@ function build(view) {
     const mark = element("mark");
     for (const [piece, quoted] of data.marked) mark.append(quoted ? element("strong", "quoted", piece) : piece);
     text.append(data.before, mark, data.after);
-    if (data.marked.some(([, quoted]) => quoted) && data.marked.some(([, quoted]) => !quoted)) root.append(legend(data.words));
+    if (data.marked.some(([, quoted]) => quoted) && data.marked.some(([, quoted]) => !quoted)) root.append(legend(data));
     root.append(text);
     // Only the nearest scrolling box moves, never the whole page.
     requestAnimationFrame(() => {
@@ -145,7 +145,7 @@ function build(view) {
     read.append(element("summary", "", data.words.read), element("p", "", data.unmarked));
     root.append(read);
   }
-  if (data.quoted.some((boxes, at) => boxes.length && data.boxes[at].length)) root.append(legend(data.words));
+  if (data.quoted.some((boxes, at) => boxes.length && data.boxes[at].length)) root.append(legend(data));
   view.index = data.at ?? data.opens;
   drawPage(view);
 }

@@ -1,4 +1,4 @@
-""" "Check against the passages": each sentence of an answer with whether its passages support it. A click opens the place."""
+""" "Is it in the passages?": each sentence of an answer with whether its passages support it. A click opens the place."""
 
 from __future__ import annotations
 
