@@ -5,7 +5,8 @@
 
 From ../shared/data/clapnq_dev: each sentence of a gold answer is compared with its own passage, which says it, and with others
 that do not: a random one, the next best for the question, and its own passage with a falsified sentence: another number,
-another name, or a "not". The hash of its id decides about the half of a question.
+another name, a "not", or another number or name that stands elsewhere in the passage. The hash of its id decides about the
+half of a question.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ RIDGE = 0.002
 MAX_DOUBTED = 0.1  # share of true sentences that may be less than supported
 MAX_PASSED = 0.05  # share of sentences about another passage that may be weak
 RESAMPLES = 1000
-KINDS = ("random", "next best", "number", "name", "not")
+KINDS = ("random", "next best", "number", "name", "not", "its number", "its name")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    check, lot = SentenceCheck(HuggingFaceEmbedding()), random.Random(0)
+    check, lot, second_lot = SentenceCheck(HuggingFaceEmbedding()), random.Random(0), random.Random(2)
     corpus = {item["_id"]: item["text"] for item in lines(FOLDER / "corpus.jsonl")}
     items = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
     texts, ids = list(corpus.values()), list(corpus)
@@ -68,6 +69,7 @@ def cases() -> list[Case]:
                 continue
             against = [("own", claim, passage), ("random", claim, other), ("next best", claim, next_best)]
             against += [(kind, false, passage) for kind, false in falsify(claim, passage, names, lot)]
+            against += [(kind, false, passage) for kind, false in exchange(claim, passage, second_lot)]
             for kind, statement, text in against:
                 results.append(Case(item["id"], kind, check.measure(statement, text)))
     return results
@@ -86,6 +88,16 @@ def falsify(claim: str, passage: str, names: Sequence[str], lot: random.Random) 
         yield "not", claim[: verb.end()] + " not" + claim[verb.end() :]
 
 
+def exchange(claim: str, passage: str, lot: random.Random) -> Iterator[tuple[str, str]]:
+    """The claim with a number or a name of another statement of its passage."""
+    for kind, form in (("its number", NUMBER), ("its name", NAME)):
+        own = form.search(claim)
+        others = [each for each in form.findall(passage) if each not in claim]
+        if own and others:
+            yield kind, claim[: own.start()] + lot.choice(others) + claim[own.end() :]
+
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
 
 
@@ -119,7 +131,7 @@ def fit(cases_: Sequence[Case]) -> None:
     print(f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, {np.quantile(others, 1 - MAX_PASSED):.2f}")
 
 
-PART = {"random": 0.3, "next best": 0.3, "number": 0.15, "name": 0.15, "not": 0.1}
+PART = {"random": 0.3, "next best": 0.3, "number": 0.1, "name": 0.1, "not": 0.1, "its number": 0.1, "its name": 0.1}
 
 
 def report(some: Sequence[Case]) -> None:

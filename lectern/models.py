@@ -32,12 +32,12 @@ from ragcore.prompts.wording import GENERATION
 
 CHECK_TIMEOUT = 8.0  # seconds for a server to list its models
 QUICK_LOAD_SECONDS = 1.0  # A shorter time to load the model is not reported.
-CHECK_TOKENS = 16  # the minimum of some servers
+CHECK_TOKENS = 16  # Some servers refuse a smaller limit for the answer.
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionReport:
-    """`message` is one sentence, `hint` what to do about it. `models` of the server, () if they are unknown."""
+    """`message` is one sentence, `hint` what to do about it. `models` are those of the server; () if they are unknown."""
 
     ok: bool
     message: str
@@ -48,7 +48,7 @@ class ConnectionReport:
 def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path | None = None) -> LLM:
     """The language model of the settings, or the extractive reader without one. Sends no request.
 
-    `home`: the folder of the person's first library, which has the models; by default that of `default_folder`.
+    `home` is the folder of the person's first library, which contains the local models; by default `default_folder()`.
     """
     if settings.provider == "none":
         from ragcore.extractive.answerer import ExtractiveLLM
@@ -56,7 +56,7 @@ def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path 
         return ExtractiveLLM(embedder)
     if not settings.model.strip():
         raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists the server's models.")
-    return _client(settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
+    return _open_client(settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
 
 
 def check_connection(settings: LLMSettings, key: str, *, home: Path | None = None) -> ConnectionReport:
@@ -66,13 +66,13 @@ def check_connection(settings: LLMSettings, key: str, *, home: Path | None = Non
         return ConnectionReport(True, "No language model: answers quote your documents.")
     models: tuple[str, ...] = ()
     try:
-        if settings.provider != "llama_cpp":  # it has only the chosen model
+        if settings.provider != "llama_cpp":  # llama.cpp runs only the chosen file, and has no list
             timeout = min(settings.timeout, CHECK_TIMEOUT)
-            models = _list_models(_client(settings, key, home, timeout=timeout, num_output=CHECK_TOKENS, max_retries=0))
+            models = _list_models(_open_client(settings, key, home, timeout=timeout, num_output=CHECK_TOKENS, max_retries=0))
         if not settings.model.strip():
             hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
             return ConnectionReport(False, "No model is chosen.", hint, models)
-        client = _client(settings, key, home, timeout=settings.timeout, num_output=CHECK_TOKENS, max_retries=0)
+        client = _open_client(settings, key, home, timeout=settings.timeout, num_output=CHECK_TOKENS, max_retries=0)
         return ConnectionReport(True, _test_answer(client), "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
@@ -87,8 +87,8 @@ def check_address(settings: LLMSettings) -> None:
 
     if settings.provider in ("none", "llama_cpp") or allowed_sources().private_network:
         return
-    usual = {"ollama": OLLAMA_URL, "openai": OPENAI_URL}.get(settings.provider, "")
-    host = server_address(settings.base_url, usual=usual).host
+    usual_address = {"ollama": OLLAMA_URL, "openai": OPENAI_URL}.get(settings.provider, "")
+    host = server_address(settings.base_url, usual=usual_address).host
     if is_in_private_network(host):
         raise InputError(
             f"{host} is in this computer's network, where Lectern does not connect to model servers.",
@@ -96,18 +96,18 @@ def check_address(settings: LLMSettings) -> None:
         )
 
 
-class _Common(TypedDict):
+class _CommonOptions(TypedDict):
     temperature: float
     context_window: int
     calls_at_once: int | None
     max_retries: int
 
 
-def _client(
+def _open_client(
     settings: LLMSettings, key: str, home: Path | None, *, timeout: float, num_output: int, max_retries: int
 ) -> ServedLLM:
     model, calls_functions = settings.model.strip(), settings.calls_functions
-    common = _Common(
+    common = _CommonOptions(
         temperature=settings.temperature,
         context_window=settings.context_window,
         calls_at_once=settings.calls_at_once,
@@ -146,7 +146,7 @@ def _client(
 
 
 def _list_models(client: ServedLLM) -> tuple[str, ...]:
-    """() for a server without a list. An error that would prevent an answer too is raised."""
+    """The names of the server's models; () for a server without a list. Raises an error that would prevent an answer too."""
     try:
         return client.list_models()
     except (LLMUnavailableError, LLMTimeoutError, LLMAuthError):
@@ -156,8 +156,9 @@ def _list_models(client: ServedLLM) -> tuple[str, ...]:
 
 
 def _test_answer(client: ServedLLM) -> str:
-    started, loaded = time.perf_counter(), 0.0
-    with suppress(EmptyAnswerError):  # a model that thinks first needs more tokens for its answer
+    """Let the model write a few words; returns the sentence that describes the result. RagErrors."""
+    started, loaded = time.perf_counter(), 0.0  # in seconds; `loaded` is how long loading the model took
+    with suppress(EmptyAnswerError):  # A model that reasons first has used its few tokens for that, but it works.
         timings = client.generate(LLMCall(GENERATION, {"query_str": "Hello"})).timings
         if timings is not None:
             loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds

@@ -11,7 +11,7 @@ from lectern.ui.i18n import _
 from lectern.ui.state import fill_menu, session, widget
 from lectern.ui.widgets import answer
 from lectern.ui.widgets.answer_forms import branch_lines, draw_open_form
-from lectern.ui.widgets.chat_options import mode_menu, scope_menu
+from lectern.ui.widgets.chat_options import chosen_mode, mode_menu, scope_menu
 from lectern.ui.widgets.model_offer import answer_for_offer, model_offer
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
@@ -67,14 +67,17 @@ elsewhere = None if run else answer.find_answer_elsewhere(messages)
 answering = run is not None or elsewhere is not None
 tally = library.files.tally()
 ready, reading = tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
+just_talks = chosen_mode() == "simple"
 
 if asked_for and conversation is None:
     problem(Problem(_("This conversation no longer exists."), _("It was deleted. Start a new one below.")), key="gone")
 
 if not messages and state.problem is None:
     with st.container(key="empty_chat"):
-        st.title(_("Ask your documents"), anchor=False)
-        if ready:
+        st.title(labels.chat_modes()["simple"].label if just_talks else _("Ask your documents"), anchor=False)
+        if just_talks:
+            st.markdown(_("The language model answers from what it knows. Your documents are not searched."))
+        elif ready:
             st.markdown(
                 _("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
             )
@@ -120,12 +123,14 @@ if not answering:
     recorded_question_buttons(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
 draw_offer(chat=True)
+asked_last = next((message for message in reversed(messages) if message.role == "user"), None)
 citation_clicks(
     answering=answering,
     conversation_id=state.chat.conversation or "",
     ended=labels.end_message([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
-    reveal=next((message.id for message in reversed(messages) if message.role == "user"), ""),
+    reveal=asked_last.id if asked_last else "",
+    asked=asked_last.created if asked_last else 0.0,
 )
 if opened is not None:
     side_panel(opened)
@@ -135,14 +140,18 @@ continue_as_asked()
 with st.bottom:
     reading_line()
     with st.container(key="composer_options", horizontal=True):
-        scope_menu(disabled=answering)
+        searches = chosen_mode() != "simple"
+        if searches:
+            scope_menu(disabled=answering)
         mode_menu(disabled=answering)
-        choose_reading("chat_reading", disabled=answering)
+        if searches:
+            choose_reading("chat_reading", disabled=answering)
     if run is not None:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
     elif elsewhere is not None:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
-st.chat_input(_("Ask your documents") if not messages else _("Ask a follow-up"), key="ask", on_submit=ask, disabled=answering)
+first_words = _("Ask your documents") if searches else _("Ask a question")
+st.chat_input(_("Ask a follow-up") if messages else first_words, key="ask", on_submit=ask, disabled=answering)
 
 if streamed is not None:
     if run is not None:

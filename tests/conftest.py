@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has crashed before: three
-    milliseconds of both, for a number that is 0, as a crashed test is not tried again where files are handed out whole."""
+    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has crashed before. That
+    takes both more than a millisecond, and the number is 0: where files are handed out whole, no crash gets a second try."""
     if hasattr(session.config, "workerinput"):
         session.config.failures_db.sock.close()  # type: ignore[attr-defined]
         session.config.failures_db = StatusDB()  # type: ignore[attr-defined]

@@ -26,7 +26,6 @@ from lectern.settings import LLMSettings
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.response_synthesizers.attribution import CITED
 
 Row = dict[str, Any]
 Questions = list[tuple[str, Callable[[], Row]]]  # a key, and what makes its row
@@ -96,9 +95,8 @@ class Asker:
         checked = self._library.checks.of(conversation).get(message.id, [])
         self._library.conversations.delete(conversation)
         row = row_of(message, trace)
-        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]
-        without_source = [one for one in checked if one.verdict in ("absent", "weak") and one.odds < CITED]
-        row["marked"] = [[one.start, one.end] for one in without_source]
+        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]  # "not in your documents"
+        row["marked"] = [[one.start, one.end] for one in checked if one.verdict in ("absent", "weak")]
         if verdict:
             row["verdict"] = self._server.verdict(row["messages"]) if row["messages"] else None
         return {"question": question, **row}

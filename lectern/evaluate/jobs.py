@@ -27,22 +27,22 @@ from ragcore.schema import Outcome, TextNode
 
 logger = logging.getLogger(__name__)
 
-SIGN_SECONDS = 3.0
-MAX_FAILURES = 3  # consecutive ones, after which a run ends
-TEXT_CHARS = 700  # of a passage in a stored result
-MIN_CHARS = 120  # of a passage for a question
-PASSAGES_PER_QUESTION = 4  # of a new set, because not every passage gives a question
+SIGN_SECONDS = 3.0  # between two signatures of unfinished evaluations, which prove that this process works on them
+MAX_FAILURES = 3  # A run ends after so many questions in a row that could not be measured.
+TEXT_CHARS = 700  # A stored result has so much of the text of each passage.
+MIN_CHARS = 120  # A shorter passage is not used for a question.
+PASSAGES_PER_QUESTION = 4  # A new set samples more passages than questions, because not every passage yields a question.
 
 
 class EvaluationJobs:
-    """The evaluations of this process, one after another, so that their seconds can be compared."""
+    """The evaluations of this process, one after another, so that their durations can be compared."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._evaluations = library.evaluations
-        self._turn = threading.Semaphore(1)
+        self._one_at_a_time = threading.Semaphore(1)
         self._lock = threading.Lock()
-        self._running: set[str] = set()
+        self._unfinished: set[str] = set()  # ids of question sets and of runs, in work or waiting
 
     def make_set(self, name: str, number: int) -> QuestionSet:
         """Start a set of `number` questions about the documents, by the language model if there is one. InputError."""
@@ -92,27 +92,27 @@ class EvaluationJobs:
 
     @property
     def busy(self) -> bool:
-        """Whether an evaluation is in work."""
+        """Whether an evaluation is in work, or waits for another one."""
         with self._lock:
-            return bool(self._running)
+            return bool(self._unfinished)
 
     def stop_all(self) -> None:
         with self._lock:
-            ids = list(self._running)
+            ids = list(self._unfinished)
         for id_ in ids:
-            self.stop_set(id_)
+            self.stop_set(id_)  # changes nothing if this is the id of a run
             self.stop(id_)
 
     def _begin(self, id_: str, work: Callable[[], None]) -> None:
         with self._lock:
-            self._running.add(id_)
-            if len(self._running) == 1:
-                threading.Thread(target=self._sign_forever, name="sign-evaluations", daemon=True).start()
-        threading.Thread(target=self._work, args=(id_, work), name=f"evaluate-{id_}", daemon=True).start()
+            self._unfinished.add(id_)
+            if len(self._unfinished) == 1:
+                threading.Thread(target=self._sign_until_finished, name="sign-evaluations", daemon=True).start()
+        threading.Thread(target=self._run_in_thread, args=(id_, work), name=f"evaluate-{id_}", daemon=True).start()
 
-    def _work(self, id_: str, work: Callable[[], None]) -> None:
+    def _run_in_thread(self, id_: str, work: Callable[[], None]) -> None:
         try:
-            with self._turn:
+            with self._one_at_a_time:
                 work()
         except RagError as error:
             self._fail(id_, Problem.of(error))
@@ -121,7 +121,7 @@ class EvaluationJobs:
             self._fail(id_, Problem("This could not be finished.", "Try again. If it happens again, please report it."))
         finally:
             with self._lock:
-                self._running.discard(id_)
+                self._unfinished.discard(id_)
 
     def _fail(self, id_: str, problem: Problem) -> None:
         try:
@@ -130,11 +130,11 @@ class EvaluationJobs:
         except RagError:
             logger.exception("the end of the evaluation %s could not be written; it will be read as stopped", id_)
 
-    def _sign_forever(self) -> None:
+    def _sign_until_finished(self) -> None:
         while True:
             time.sleep(SIGN_SECONDS)
             with self._lock:
-                ids = list(self._running)
+                ids = list(self._unfinished)
                 if not ids:
                     return
             try:
@@ -164,11 +164,11 @@ class EvaluationJobs:
     def _measure(self, run: EvalRun) -> None:
         if not self._evaluations.take_up(run.id):
             return
-        failed = 0
+        failures = 0  # in a row
         for question in self._evaluations.unmeasured(run.id):
             result = measure(self._library, question, run.ask, answering=run.answering)
-            failed = failed + 1 if result.problem else 0
-            if failed >= MAX_FAILURES and result.problem:
+            failures = failures + 1 if result.problem else 0
+            if failures >= MAX_FAILURES and result.problem:
                 self._evaluations.end_run(run.id, "failed", result.problem)
                 return
             if not self._evaluations.add_result(run.id, result):
@@ -178,7 +178,7 @@ class EvaluationJobs:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The passages, best first, and the answer, if any. `seconds`: for both."""
+    """The passages, best first, and the answer, "" without one. Both together took `seconds`."""
 
     sources: list[Source]
     answer: str
@@ -187,7 +187,7 @@ class Trial:
 
 
 def try_question(library: Library, question: str, ask: Ask, *, answering: bool) -> Trial:
-    """Retrieve, and with `answering` also answer, with the settings of `ask` and without a conversation. RagErrors."""
+    """Retrieve passages with the settings of `ask`, outside any conversation. With `answering`, also answer. RagErrors."""
     ask = replace(ask, question=question, chat_mode=None)
     began, answer = time.perf_counter(), ""
     outcome: Outcome = "answer"
@@ -200,28 +200,28 @@ def try_question(library: Library, question: str, ask: Ask, *, answering: bool) 
 
 
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
-    """`try_question`, and score the result. With `answering`, judge the answer. A failure is the result's `problem`."""
+    """Score what `try_question` returns, and let the model judge an answer. An error becomes the result's `problem`."""
     began = time.perf_counter()
     try:
         trial = try_question(library, question.text, ask, answering=answering)
         passages = retrieved_passages(library, question, trial.sources)
-        scores, right = retrieval_scores(question, passages)
+        scores, are_right = retrieval_scores(question, passages)
         reasons: dict[str, str] = {}
         if trial.answer:
             verdicts, reasons = _judge(library, replace(ask, question=question.text), trial.answer, trial.sources)
             recall = answer_recall(question.answers, trial.answer)
             scores |= verdicts if recall is None else {**verdicts, "recall": recall}
-            if library.llm(extractive=ask.extractive).metadata.is_extractive:  # the outcome of a model is unknown
+            if library.llm(extractive=ask.extractive).metadata.is_extractive:  # other models record no outcome
                 scores["answered"] = float(trial.outcome == "answer")
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))
-    marked = tuple(replace(one, right=fits) for one, fits in zip(passages, right, strict=True))
-    return Result(question, scores, trial.seconds, marked, trial.answer, reasons)
+    passages = [replace(passage, right=is_right) for passage, is_right in zip(passages, are_right, strict=True)]
+    return Result(question, scores, trial.seconds, tuple(passages), trial.answer, reasons)
 
 
 def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
-    """The passages to score, with all their pages if the question expects pages."""
-    with_pages = any(one.pages for one in question.expected)
+    """The passages to score, with the labels of all their pages if the question expects pages, else of the first page."""
+    with_pages = any(source.pages for source in question.expected)
     passages = []
     for source in sources:
         pages = library.store.document(source.file_id).pages if with_pages else ()
@@ -234,7 +234,7 @@ def retrieved_passages(library: Library, question: Question, sources: Sequence[S
 
 
 def _judge(library: Library, ask: Ask, answer: str, sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:
-    """Scores and reasons; a verdict that could not be parsed has only a reason."""
+    """The scores and the reasons of each judge, by metric. A judge's reply that could not be parsed has only a reason."""
     llm, wording = library.llm(extractive=ask.extractive), library.prompts.current()
     contexts = [source.text for source in sources]
     results = {
@@ -260,14 +260,14 @@ def _questions_by_rule(library: Library, nodes: Iterable[TextNode]) -> Iterator[
 
 def _sample_passages(library: Library, number: int) -> Iterator[TextNode]:
     """Passages long enough for a question: from each document in turn, at random places, but the same in every call."""
-    chance = random.Random(0)
-    queues = [library.store.passage_ids(document.id_) for document in library.store.documents()]
-    for ids in queues:
-        chance.shuffle(ids)
+    generator = random.Random(0)
+    ids_by_document = [library.store.passage_ids(document.id_) for document in library.store.documents()]
+    for ids in ids_by_document:
+        generator.shuffle(ids)
     count = 0
-    while any(queues) and count < number:
-        turn = [ids.pop() for ids in queues if ids]
-        for node in library.store.nodes(turn):
+    while any(ids_by_document) and count < number:
+        one_of_each = [ids.pop() for ids in ids_by_document if ids]
+        for node in library.store.nodes(one_of_each):
             if len(node.text) >= MIN_CHARS:
                 count += 1
                 yield node

@@ -37,7 +37,8 @@ class Missed:
     best, in the selected documents, or in the whole library if it is in others; None below the hundredth.
 
     `ask`: the ask with the setting changed, or None. `file`: the one that is the cause; `page`: the label of
-    its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
+    its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes. `unknown`: the
+    expected text, if no passage has a word of it.
     """
 
     cause: Cause
@@ -49,3 +50,4 @@ class Missed:
     file: FileRow | None = None
     page: str = ""
     languages: tuple[str, str] = ("", "")
+    unknown: str = ""

@@ -29,7 +29,11 @@ def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
         return search.report(Cause.NO_TEXT, node, rank, file=bare[0], page=bare[1])
     if foreign := _other_language(search, expected):
         return foreign
-    return _not_read(search, unread[0], node, rank) if unread else search.report(Cause.ABSENT, node, rank)
+    if unread:
+        return _not_read(search, unread[0], node, rank)
+    if expected and not search.library.store.keyword_search(expected, 1):
+        return replace(search.report(Cause.ABSENT), unknown=expected)
+    return search.report(Cause.ABSENT, node, rank)
 
 
 def _named_by(text: str, files: list[FileRow]) -> FileRow | None:

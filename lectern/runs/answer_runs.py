@@ -248,6 +248,8 @@ class Run:
                 if state == "stopped" and self._answering is not None and not self.text:
                     self.text, nodes = self._answering.so_far()  # the texts of its steps
                     self._cite(nodes)
+                if state == "stopped" and self._model is not None and not self._model.is_extractive and not self.rows:
+                    self._attributed = _cite_quotes(self.text, self.sources)
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._collect_facts(state)
                 self._write(state)
@@ -480,3 +482,9 @@ def check_question(question: str) -> None:
             f"The question has {len(question):,} characters; the limit is {QUESTION_CHARS:,}.",
             hint="Ask a shorter question. You can add a long text as a document and ask about it.",
         )
+
+
+def _cite_quotes(text: str, sources: Sequence[Source]) -> str:
+    from ragcore.response_synthesizers.attribution import cite_quotes
+
+    return cite_quotes(text, [source.text for source in sources])

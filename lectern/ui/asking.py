@@ -14,6 +14,12 @@ from lectern.ui.state import fill_menu, fill_widget, menu_value, session
 from ragcore.errors import Problem, RagError
 
 
+def reset_chat_options(file_ids: Sequence[str] = ()) -> None:
+    """A new chat has the mode of the settings, and these documents; () for all."""
+    fill_menu("chat_mode", resources.library().settings.answers.chat_mode)
+    fill_menu("chat_files", list(file_ids))
+
+
 def chat_ask(question: str) -> Ask:
     """The question with the options of the chat page and the settings."""
     answers = resources.library().settings.answers
@@ -35,7 +41,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     """
     state, conversations = session(), resources.library().conversations
     if new:
-        fill_menu("chat_files", [])  # drop the documents chosen in an earlier conversation
+        reset_chat_options()
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, started, waited = chat_ask(question), False, False
 

@@ -11,7 +11,7 @@ import streamlit as st
 from lectern.indexes import MAIN
 from lectern.ui import resources
 from lectern.ui.i18n import _
-from lectern.ui.state import open_index, session
+from lectern.ui.state import Cited, open_index, session
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = PAGES / "home.py"
@@ -28,14 +28,15 @@ DOCUMENT = PAGES / "document.py"
 ADDRESS_DELAY_SECONDS = 0.5  # during which a click may come from a browser without the newest address
 
 
-def go_to_chat(conversation_id: str | None) -> NoReturn:
-    """Opens a conversation; None starts a new one."""
+def go_to_chat(conversation_id: str | None, panel: str = "") -> NoReturn:
+    """Opens a conversation, and a panel beside it; None starts a new one."""
     state = session()
     if conversation_id != state.chat.conversation:
         state.chat.earlier = 0
-    state.chat.conversation, state.panel, state.problem = conversation_id, "", None
+    state.chat.conversation, state.panel, state.problem = conversation_id, panel, None
     state.address.changed_at = time.monotonic()
-    st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
+    address = {name: value for name, value in (("c", conversation_id), ("p", panel)) if value}
+    st.switch_page(CHAT, query_params={**_index(), **address})
 
 
 def go_to_settings(page: str = "") -> NoReturn:
@@ -53,10 +54,12 @@ def switch_to_next_page() -> None:
         st.switch_page(page, query_params={**_index(), letter: id_})
 
 
-def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
-    """A callback that opens the page of a document at these characters of its text."""
-    state = session()
-    state.documents.opened, state.documents.place, state.address.next_page = file_id, (start, end), "document"
+def open_document(file_id: str, cited: Cited | None = None) -> None:
+    """A callback that opens the page of a document, at a passage or its beginning."""
+    documents = session().documents
+    documents.opened, documents.cited = file_id, cited
+    documents.place = (cited.source.start, cited.source.end) if cited else (0, 0)
+    session().address.next_page = "document"
 
 
 def set_tab_title(name: str) -> None:

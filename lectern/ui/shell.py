@@ -7,9 +7,10 @@ from pathlib import Path
 import streamlit as st
 
 from lectern.ui import labels, navigation, resources
+from lectern.ui.asking import reset_chat_options
 from lectern.ui.i18n import _, supported_language
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_menu, fill_widget, open_index, session, widget
+from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
@@ -80,7 +81,7 @@ def conversations(in_chat: bool) -> None:
     state = session()
     if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
-        fill_menu("chat_files", [])
+        reset_chat_options()
         navigation.go_to_chat(None)
     open_id = navigation.id_from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")

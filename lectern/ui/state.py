@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from lectern.db.feedback import Verdict
 from lectern.db.notes import Note
-from lectern.schema import Price, Reading
+from lectern.schema import Price, Reading, Source
 from ragcore.errors import Problem
 
 if TYPE_CHECKING:
@@ -115,6 +115,18 @@ class NotesState:
     more: int = 0  # additional notes to draw
 
 
+@dataclass(frozen=True)
+class Cited:
+    """The passage that the document page shows, the answer that quotes it, the visible page if it is another, and the panel of
+    the chat to go back to."""
+
+    source: Source
+    answer: str
+    page_index: int | None = None
+    conversation: str = ""  # "": not from a chat
+    panel: str = ""
+
+
 @dataclass
 class DocumentsState:
     adding: str = ""  # the kind of source whose dialog is open
@@ -122,6 +134,7 @@ class DocumentsState:
     choosing: bool = False  # the person is selecting several files
     opened: str = ""  # the id of the document on the document page
     place: tuple[int, int] = (0, 0)  # the visible characters of its text, from and to
+    cited: Cited | None = None  # what was opened beside an answer
 
 
 @dataclass
@@ -171,6 +184,7 @@ class Session:
     appearance: str | None = None  # "light", "dark" or "", the browser's, if it was chosen in this tab
     index: str = "main"  # the open index, see lectern.indexes
     panel: str = ""  # the open side panel: "kind.message", or "kind.message.number"
+    turned: tuple[str, int, str] = ("", 0, "")  # the page that a person turned to in a panel: the panel, its index, its label
     problem: Problem | None = None  # the error of the last question
     notice: str = ""  # the next toast
     confirm: Confirm | None = None  # what needs the person's consent

@@ -19,7 +19,7 @@ ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call th
 
 
 class FunctionCallingAgent(Agent):
-    """Calls of one round run at the same time; their results are in the order of the calls.
+    """The tools that the model calls in one round run at the same time; their results are in the order of the calls.
 
     >>> from ragcore.llms import ScriptedLLM, ToolCall
     >>> from ragcore.tools import FunctionTool
@@ -35,27 +35,27 @@ class FunctionCallingAgent(Agent):
 
     def _call(self, task: Task, *, last: bool) -> LLMCall:
         tools = tuple(tool.metadata.to_openai_tool() for tool in task.tools.values())
-        choice = "none" if last else "auto" if task.rounds else task.tool_choice
+        choice = "none" if last else "auto" if task.rounds else task.tool_choice  # the task's choice is for its first round
         variables = {"system_prompt": self._system_prompt, "query_str": task.message}
         return self._fit(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         calls = [read_call(call) for call in generation.tool_calls]
         if not self._parallel:
-            calls[1:] = [Call(call.tool, call.arguments, call.id, ONE_AT_A_TIME) for call in calls[1:]]
+            calls[1:] = [Call(call.tool, call.arguments, call.id, problem=ONE_AT_A_TIME) for call in calls[1:]]
         return calls or generation.text
 
     def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
-        answered = (
+        result_messages = (
             ChatMessage(
                 MessageRole.TOOL, defuse(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
             )
             for call, result in zip(calls, results, strict=True)
         )
-        return generation.message, *answered
+        return generation.message, *result_messages
 
     def _messages_between(self, task: Task) -> Sequence[ChatMessage]:
-        return [message for done in task.rounds for message in done.messages]
+        return [message for round_ in task.rounds for message in round_.messages]
 
 
 class OpenAIAgent(FunctionCallingAgent):
@@ -70,15 +70,16 @@ class OpenAIAgent(FunctionCallingAgent):
 
 
 def read_call(tool_call: Mapping[str, Any]) -> Call:
-    """Parse a call in OpenAI's format. Missing arguments become {}; unreadable arguments become the call's `problem`."""
+    """Parse a model's call in OpenAI's format. Missing arguments become {}. Unreadable ones stay a text, and the call's
+    `problem` describes the error."""
     function = tool_call["function"]
-    written = function.get("arguments")
+    raw_arguments = function.get("arguments")
     call = Call(str(function["name"]), {}, str(tool_call.get("id", "")))
-    if written is None or written == "":
+    if raw_arguments is None or raw_arguments == "":
         return call
     try:
-        arguments = loose_json(written) if isinstance(written, str) else written
+        arguments = loose_json(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
     except ValueError as error:
         problem = f"the arguments of {call.tool} cannot be read as JSON ({error}). Send them again as one JSON object."
-        return Call(call.tool, written, call.id, problem)
+        return Call(call.tool, raw_arguments, call.id, problem)
     return Call(call.tool, {} if arguments is None else arguments, call.id)

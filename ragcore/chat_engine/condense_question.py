@@ -1,5 +1,5 @@
-"""Rewrites each message as a standalone question and lets a query engine answer it. The rewriting costs one more call from the
-second turn on."""
+"""Rewrites each message as a standalone question and lets a query engine answer it. From the second turn on, the
+rewriting takes one more call of the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Stores the user's message, not the condensed question. A turn without passages is not stored.
+    """The conversation has the user's message, not the condensed question. A turn is not stored if the answer is one of
+    NOTHING_FOUND, the reply of a query engine that retrieved no passages.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
@@ -53,18 +54,18 @@ class CondenseQuestionChatEngine(ChatEngine):
         llm: LLM | None = None,
         verbose: bool = False,
     ) -> CondenseQuestionChatEngine:
-        """`llm` condenses; the query engine answers, with its own system prompt."""
-        chosen = services(llm).llm
+        """`llm` condenses the question. The query engine answers it with its own model and system prompt."""
+        llm = services(llm).llm
         prompt = condense_question_prompt or CONDENSE_QUESTION
-        engine = cls(query_engine, chosen, memory_for(chosen, memory, chat_history), condense_prompt=prompt)
+        engine = cls(query_engine, llm, memory_for(llm, memory, chat_history), condense_prompt=prompt)
         engine.verbose = verbose
         return engine
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         question = condense(self._llm, message, history, self._condense_prompt)
         answer = self._query_engine.stream_query(question)
-        text = "\n\n".join(hit.text for hit in answer.source_nodes)
-        source = ToolOutput(text, "query_engine", {"query": question}, answer.source_nodes)
+        passages = "\n\n".join(hit.text for hit in answer.source_nodes)
+        source = ToolOutput(passages, "query_engine", {"query": question}, answer.source_nodes)
         return Reply(answer.pieces, answer.source_nodes, (source,))
 
     def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:

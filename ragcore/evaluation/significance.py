@@ -14,14 +14,14 @@ from itertools import product
 
 import numpy as np
 
-RESAMPLES = 2000
-FLIPS = 10_000
-EXACT_UP_TO = 12  # questions that differ; up to here all sign patterns are tried, at most 4,096
+RESAMPLES = 2000  # of the bootstrap
+FLIPS = 10_000  # random sign patterns of the test
+EXACT_UP_TO = 12  # questions with different scores; up to so many, the test tries all sign patterns, at most 4,096
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean of `number` scores with its interval from `low` to `high`."""
+    """The mean of `number` scores with its 95% interval from `low` to `high`."""
 
     value: float
     low: float
@@ -31,9 +31,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of the second setting from the first, over the questions that both answered, with its interval. It is
-    positive if the second is higher. `p`, 0 to 1, is the probability of at least this difference by chance. `higher` and
-    `lower` count the questions on which the second is higher and lower.
+    """The mean difference of the second setting from the first over `number` questions, with its 95% interval.
+
+    It is positive if the second is higher. `p`, 0 to 1, is the probability of a difference at least as large by chance.
+    `higher` and `lower` count the questions on which the second is higher and lower.
     """
 
     value: float
@@ -45,22 +46,21 @@ class Difference:
     lower: int
 
 
-@lru_cache(maxsize=512)
-def _interval(scores: tuple[float, ...]) -> tuple[float, float]:
+@lru_cache(maxsize=512)  # a page computes its figures again after every click
+def _bootstrap_interval(scores: tuple[float, ...]) -> tuple[float, float]:
     values = np.asarray(scores)
     random = np.random.default_rng(0)
-    means = np.concatenate(
-        [values[random.integers(len(values), size=(100, len(values)))].mean(1) for _ in range(RESAMPLES // 100)]
-    )
+    batch = 100, len(values)  # all resamples at once would need much memory
+    means = np.concatenate([values[random.integers(len(values), size=batch)].mean(axis=1) for _ in range(RESAMPLES // 100)])
     low, high = np.quantile(means, (0.025, 0.975))
     return float(low), float(high)
 
 
 def mean(scores: Sequence[float]) -> Mean | None:
-    """None for no scores."""
+    """The mean with its interval; None for no scores."""
     if not scores:
         return None
-    return Mean(float(np.mean(scores)), *_interval(tuple(scores)), len(scores))
+    return Mean(float(np.mean(scores)), *_bootstrap_interval(tuple(scores)), len(scores))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
@@ -69,22 +69,25 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference | 
         raise ValueError(f"{len(first)} scores cannot be compared one by one with {len(second)}")
     if not first:
         return None
-    change = tuple(b - a for a, b in zip(first, second, strict=True))
-    higher, lower = sum(one > 0 for one in change), sum(one < 0 for one in change)
-    return Difference(float(np.mean(change)), *_interval(change), _chance(change), len(change), higher, lower)
+    differences = tuple(b - a for a, b in zip(first, second, strict=True))
+    higher, lower = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
+    low, high = _bootstrap_interval(differences)
+    return Difference(float(np.mean(differences)), low, high, _p_value(differences), len(differences), higher, lower)
 
 
 @lru_cache(maxsize=512)
-def _chance(change: tuple[float, ...]) -> float:
-    differing = np.asarray([one for one in change if one])
-    if not len(differing):
+def _p_value(differences: tuple[float, ...]) -> float:
+    """The share of sign patterns with at least the observed sum. A question without a difference adds nothing to any sum."""
+    nonzero = np.asarray([each for each in differences if each])
+    if not len(nonzero):
         return 1.0
-    observed = abs(differing.sum()) - 1e-9
-    if len(differing) <= EXACT_UP_TO:
-        signs = np.asarray(list(product((-1, 1), repeat=len(differing))))
-        return float(np.mean(np.abs(signs @ differing) >= observed))
+    observed = abs(nonzero.sum()) - 1e-9  # rounding must not make an equal sum smaller
+    if len(nonzero) <= EXACT_UP_TO:
+        signs = np.asarray(list(product((-1, 1), repeat=len(nonzero))))  # (2**n, n)
+        return float(np.mean(np.abs(signs @ nonzero) >= observed))
     random = np.random.default_rng(0)
     as_large = 0
     for _ in range(FLIPS // 500):
-        as_large += int((np.abs(random.choice((-1.0, 1.0), size=(500, len(differing))) @ differing) >= observed).sum())
-    return (as_large + 1) / (FLIPS + 1)
+        signs = random.choice((-1.0, 1.0), size=(500, len(nonzero)))
+        as_large += int((np.abs(signs @ nonzero) >= observed).sum())
+    return (as_large + 1) / (FLIPS + 1)  # the observed pattern counts too, so that p is never 0

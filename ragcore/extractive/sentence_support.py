@@ -1,16 +1,17 @@
 """Checks without a language model which sentences of an answer its passages support.
 
-A sentence is compared with each passage by their common words, pairs of words, numbers and names, by
-negations, and by the cosine to the nearest sentence of the passage. Each feature has a fitted weight. A
-sentence that is in a passage word for word, with the same negation, is supported in any case.
+A sentence is compared with each passage by their common words, numbers and names, by what stands in one
+sentence with these, by negations, and by the cosine to the nearest sentence of the passage. Each feature has a
+fitted weight. A sentence that is in a passage word for word, with the same negation, is supported in any case.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -51,15 +52,15 @@ class CheckedSentence:
 
 FEATURES = (
     "coverage",  # share of the sentence's words in the whole passage
-    "pairs",  # share of its pairs of neighbouring words within a sentence of the passage
     "cosine",  # to the nearest sentence of the passage; 0 for unrelated texts
     "missing_numbers",  # 1 if a number of the sentence, with its signs, is not in the passage
     "missing_names",  # share of its names that are not in the passage
     "denies",  # 1 if either the sentence or the nearest one has a "not", but not both
+    "context",  # share of its words in one sentence of the passage, or in one that has each of its numbers and names
 )
-WEIGHTS = (1.438, 2.287, 2.639, -6.081, -6.913, -4.379)
-BIAS = -3.515
-SUPPORTED, WEAK = 1.97, -2.36
+WEIGHTS = (1.871, 0.536, -3.251, -1.242, -4.957, 4.282)
+BIAS = -3.254
+SUPPORTED, WEAK = -0.17, -2.45
 """Thresholds of the log odds, from which a sentence is supported, or weakly supported. The weights are a logistic regression
 and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
 docs/quality.md."""
@@ -75,9 +76,11 @@ class _Passage:
 
     sentences: list[str]
     words: list[frozenset[str]]  # of each sentence
+    contexts: list[frozenset[str]]  # of each sentence, the words of it and of the heading above it
+    figures: list[list[Figure]]  # of each sentence
     rows: list[str]  # of each sentence, from `stem_text`
     row: str  # of the whole passage
-    figures: list[Figure]
+    all_figures: list[Figure]
 
 
 class SentenceCheck:
@@ -123,11 +126,8 @@ class SentenceCheck:
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the nearest sentence of the passage."""
-        row = stem_text(claim)
-        quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
-        agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
-        if agreeing or (not quoting and row in passage.row):
-            return QUOTED_LOG_ODDS, (agreeing or [claim])[0]
+        if quoted := _find_quoted(claim, passage):
+            return QUOTED_LOG_ODDS, quoted
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
@@ -135,22 +135,20 @@ class SentenceCheck:
         one = normalize(claim)
         own = content_words(one) or words(one)
         if not passage.sentences or not own:
-            return np.array([0.0, 0, 0, 1, 1, 0]), ""
+            return np.array([0.0, 0, 1, 1, 0, 0]), ""
         unique = set(own)
         shared = [len(unique & words) / len(unique) for words in passage.words]
         cosines = self.reader.vectors.similarity(claim, passage.sentences)
         nearest = passage.sentences[int(np.argmax(cosines + shared))]
-        pairs = {(one, other) for one, other in pairwise(own) if one != other}
-        together = sum(any(one in words and other in words for words in passage.words) for one, other in pairs)
         everything = frozenset().union(*passage.words)
-        names = {word for name in _NAME.findall(claim) for word in content_words(name)}
+        figures, names = figures_in(claim), {word for name in _NAME.findall(one) for word in content_words(name)}
         measured = (
             len(unique & everything) / len(unique),
-            together / len(pairs) if pairs else max(shared),
             cosines.max(),
-            bool(missing_figures(figures_in(claim), passage.figures)),
+            bool(missing_figures(figures, passage.all_figures)),
             len(names - everything) / len(names) if names else 0.0,
             is_negated(claim) != is_negated(nearest),
+            _context_share(unique, figures, names, passage),
         )
         return np.array(measured, dtype=np.float64), nearest
 
@@ -162,6 +160,38 @@ class SentenceCheck:
         if sentences and statements:
             self.reader.vectors.embed([*sentences, *statements])
         return known
+
+
+def _context_share(own: set[str], figures: Sequence[Figure], names: Collection[str], passage: _Passage) -> float:
+    """The least of the shares of each number and name: the largest share of the other words in one sentence that has it, with
+    the heading above. Without numbers and names, the largest share of all words. A word counts by its idf in the passage."""
+    counts = {word: sum(word in words for words in passage.contexts) for word in own}
+    idf = {word: math.log((len(passage.contexts) + 1) / (count + 0.5)) for word, count in counts.items()}
+
+    def largest(sought: set[str], have_it: Sequence[bool]) -> float:
+        whole = sum(idf[word] for word in sought)
+        parts = (sum(idf[word] for word in sought & words) for words in compress(passage.contexts, have_it))
+        return max((part / whole if whole else 1.0 for part in parts), default=0.0)
+
+    shares = [largest(own - {name}, [name in words for words in passage.words]) for name in names]
+    for figure in figures:
+        have_it = [any(map(figure.agrees, known)) for known in passage.figures]
+        shares.append(largest(own - {figure.number, *content_words(figure.written)}, have_it))
+    return min(shares) if shares else largest(own, [True] * len(passage.contexts))
+
+
+def find_quoting(claim: str, passages: Sequence[str]) -> int | None:
+    """The index of the first passage that has the sentence word for word, with the same negation. Embeds nothing."""
+    relevant = frozenset(content_words(claim))
+    return next((at for at, text in enumerate(passages) if _find_quoted(claim, _read(text, relevant, MAX_SENTENCES))), None)
+
+
+def _find_quoted(claim: str, passage: _Passage) -> str:
+    """The sentence of the passage that has the claim word for word, with the same negation; "" without one."""
+    row = stem_text(claim)
+    quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
+    agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
+    return (agreeing or [claim])[0] if agreeing or (not quoting and row in passage.row) else ""
 
 
 def verdict_of(odds: float) -> Verdict:
@@ -216,12 +246,21 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
     text = MARKS.sub("", text)
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     # Quotes from tables and lists differ from the text, and are sentences, too.
-    sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes_in(text, number=1))]))
+    quotes = quotes_in(text, number=1)
+    headings = {plain(quote.text): _stems(quote.lead) for quote in quotes if quote.lead}
+    sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes)]))
     stems = list(map(_stems, sentences))
     rows = sorted(sorted(range(len(stems)), key=lambda at: -len(relevant & stems[at]))[:most])
     sentences = [sentences[row] for row in rows]
+    words_of = [stems[row] for row in rows]
     return _Passage(
-        sentences, [stems[row] for row in rows], list(map(stem_text, sentences)), stem_text(text), readings_in(text)
+        sentences,
+        words_of,
+        [own | headings.get(sentence, frozenset()) for own, sentence in zip(words_of, sentences, strict=True)],
+        list(map(readings_in, sentences)),
+        list(map(stem_text, sentences)),
+        stem_text(text),
+        readings_in(text),
     )
 
 

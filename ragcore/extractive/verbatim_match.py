@@ -29,10 +29,12 @@ def stem_text(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """The text with the digits 0 to 9, and without the marks between thousands."""
+    """The text with the digits 0 to 9, without the marks between thousands and without zeros as decimals, and with the signs of
+    currencies and percent in place of their names."""
     if not text.isascii():
         text = _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), unicodedata.normalize("NFKC", text))
-    return _THOUSANDS.sub(lambda match: match[0].replace(match[1], ""), text)
+    text = _ZERO_DECIMALS.sub(r"\1", _THOUSANDS.sub(lambda match: match[0].replace(match[1], ""), text))
+    return _UNIT.sub(lambda match: _SIGNS[match.lastindex or 0], text)
 
 
 def figures_in(text: str) -> list[Figure]:
@@ -70,6 +72,13 @@ def _in_words(match: re.Match[str]) -> str:
 
 _DIGIT = re.compile(r"[^\D0-9]")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([ ,.'’])\d{3}(?:\1\d{3})*(?!\d)")
+_ZERO_DECIMALS = re.compile(r"(?<![\d.,])(\d+)[.,]00?(?![.,]?\d)")
+_SIGNS = " £€$%£€$"  # of the groups of _UNIT
+_UNIT = re.compile(
+    r"(?<=\d)\s?(?:(pounds?|Pfund|GBP)|(euros?|EUR)|(dollars?|USD)|(per ?cent|Prozent|pour ?cent|por ciento))\b"
+    r"|\b(?:(GBP)|(EUR)|(USD))\s?(?=\d)",
+    re.IGNORECASE,
+)
 _NAMES = {"<": "lt", ">": "gt", "≤": "le", "≥": "ge", "±": "pm", "€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "%": "percent"}
 _FIGURE = re.compile(
     r"((?:(?<![-=])[<>≤≥±€$£¥]\s?)*)"

@@ -394,7 +394,7 @@ class BaseIndex(ABC):
             passages, empty = _count(full), _count(splits.values()) - _count(full)
             step.note(documents=len(full), passages=passages, empty=empty)
         if empty:
-            logger.info("left out %d passages without content", empty)
+            logger.info("skipped %d passages without content", empty)
         return full
 
     def _before(self, split: Split) -> Split | None:

@@ -14,11 +14,11 @@ from ragcore.node_parser.text_pieces import Span
 from ragcore.schema import Document, TextNode
 
 TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "b", "i", "u", "section")
-_UNSEEN = frozenset({"script", "style", "template", "noscript"})
+_INVISIBLE_TAGS = frozenset({"script", "style", "template", "noscript"})
 
 
 class HTMLNodeParser(NodeParser):
-    """The metadata `tag` of each passage names the elements that it comes from.
+    """Makes one passage of each run of elements with the same tag, which becomes the passage's metadata `tag`.
 
     >>> [node.text for node in HTMLNodeParser()([Document("<h1>Ferries</h1><p>One sails.</p><p>One waits.</p>")])]
     ['Ferries', 'One sails.\\nOne waits.']
@@ -35,10 +35,13 @@ class HTMLNodeParser(NodeParser):
         cuts = []
         elements = _Reader(source.text, frozenset(self.tags)).read()
         for tag, run in groupby(elements, key=lambda element: element[0]):
-            spans = [span for _, own in run for span in own]
+            spans = [span for _, spans_of_element in run for span in spans_of_element]
             text = "\n".join(html.unescape(source.text[start:end]) for start, end in spans)
-            is_span = len(spans) == 1 and text == source.text[slice(*spans[0])]
-            cuts.append(Cut(*spans[0], metadata={"tag": tag}) if is_span else Cut(None, None, text, metadata={"tag": tag}))
+            start, end = spans[0]
+            if len(spans) == 1 and text == source.text[start:end]:
+                cuts.append(Cut(start, end, metadata={"tag": tag}))
+            else:
+                cuts.append(Cut(None, None, text, metadata={"tag": tag}))
         return cuts
 
 
@@ -48,9 +51,10 @@ class _Reader(HTMLParser):
         self._source = source
         self._tags = tags
         self._elements: list[tuple[str, list[Span]]] = []  # tag, and the spans of the element's own text, without white space
-        self._open: list[tuple[str, list[Span] | None]] = []  # open elements, each with the spans that its text belongs to
+        # Tag of each open element, and the list of `_elements` that gets the spans of its text; None for text to omit.
+        self._open: list[tuple[str, list[Span] | None]] = []
         self._times_open: Counter[str] = Counter()
-        self._lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
+        self._line_starts = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._text_start: int | None = None
 
     def read(self) -> list[tuple[str, list[Span]]]:
@@ -61,25 +65,25 @@ class _Reader(HTMLParser):
         return [element for element in self._elements if element[1]]
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._end_text(self._here())
-        owner = None if tag in _UNSEEN else self._owner()
+        self._end_text(self._position())
+        spans = None if tag in _INVISIBLE_TAGS else self._current_spans()
         if tag in self._tags:
-            owner = []
-            self._elements.append((tag, owner))
-        self._open.append((tag, owner))
+            spans = []
+            self._elements.append((tag, spans))
+        self._open.append((tag, spans))
         self._times_open[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
-        self._end_text(self._here())
-        while self._times_open[tag]:
+        self._end_text(self._position())
+        while self._times_open[tag]:  # False for an end tag without a start. Elements left open inside end here too.
             closed, _ = self._open.pop()
             self._times_open[closed] -= 1
             if closed == tag:
                 return
 
     def handle_data(self, data: str) -> None:
-        if self._text_start is None:
-            self._text_start = self._here()
+        if self._text_start is None:  # The text before a character reference such as &amp; goes on after it.
+            self._text_start = self._position()
 
     def handle_entityref(self, name: str) -> None:
         self.handle_data(name)
@@ -88,17 +92,19 @@ class _Reader(HTMLParser):
         self.handle_data(name)
 
     def handle_comment(self, data: str) -> None:
-        self._end_text(self._here())
+        self._end_text(self._position())
 
-    def _owner(self) -> list[Span] | None:
+    def _current_spans(self) -> list[Span] | None:
         return self._open[-1][1] if self._open else None
 
-    def _end_text(self, place: int) -> None:
+    def _end_text(self, end: int) -> None:
+        """Add the text that ends at this position to its element."""
         start, self._text_start = self._text_start, None
-        owner = self._owner()
-        if start is not None and owner is not None and (span := trim_span(self._source, start, place)):
-            owner.append(span)
+        spans = self._current_spans()
+        if start is not None and spans is not None and (span := trim_span(self._source, start, end)):
+            spans.append(span)
 
-    def _here(self) -> int:
+    def _position(self) -> int:
+        """The index in the source at which the parser is."""
         line, column = self.getpos()
-        return self._lines[line - 1] + column
+        return self._line_starts[line - 1] + column

@@ -1,4 +1,4 @@
-"""A query engine with finer sources: it cuts passages smaller, and each citation names one of the small passages."""
+"""A query engine with finer sources: it splits the retrieved passages into chunks, and each citation names one chunk."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 
 
 class Index(Protocol):
-    @property
+    @property  # A property and no method, so that indexes whose `as_retriever` has different arguments match.
     def as_retriever(self) -> Callable[..., Retriever]: ...
 
 
 class CitationQueryEngine(BaseQueryEngine):
-    """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
+    """Citation [n] is `source_nodes[n - 1]`, a chunk of at most `citation_chunk_size` tokens with its offsets in the document.
 
-    Passages that are short enough stay as they are. A small passage has the score of the whole one.
+    A passage that is short enough is one chunk. A chunk has the score of its passage.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
@@ -49,7 +49,7 @@ class CitationQueryEngine(BaseQueryEngine):
         text_splitter: SentenceSplitter | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> None:
-        """`text_splitter` goes before the two sizes, in tokens."""
+        """`text_splitter` splits the passages; without it, a SentenceSplitter with the two sizes, in tokens."""
         self._retriever = retriever
         self._synthesizer = response_synthesizer or Synthesizer(llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
@@ -75,11 +75,12 @@ class CitationQueryEngine(BaseQueryEngine):
         use_async: bool = True,
         streaming: bool = False,
     ) -> CitationQueryEngine:
-        """`retriever`, or the `index` with `similarity_top_k`, finds the passages. ValueError without either."""
+        """`retriever`, or a retriever of `index` for `similarity_top_k` passages, finds them. ValueError without either."""
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")
-            retriever = index.as_retriever(**({} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}))
+            options = {} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}  # not all indexes have it
+            retriever = index.as_retriever(**options)
         return cls(
             retriever,
             llm,
@@ -99,29 +100,29 @@ class CitationQueryEngine(BaseQueryEngine):
         )
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
-        """The small passages, after all postprocessors."""
+        """The chunks of the passages that the postprocessors return."""
         bundle = as_bundle(query)
         hits = run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
-        return [NodeWithScore(part, hit.score) for hit in hits for part in self._parts(hit.node)]
+        return [NodeWithScore(chunk, hit.score) for hit in hits for chunk in self._split(hit.node)]
 
     aretrieve = awaitable(retrieve)
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         return self._synthesizer.stream(query, self.retrieve(query))
 
-    def _parts(self, node: TextNode) -> list[TextNode]:
+    def _split(self, node: TextNode) -> list[TextNode]:
         spans = self._splitter.split_spans(node.text)
         if len(spans) <= 1:
             return [node]
-        first = node.start_char_idx
+        offset = node.start_char_idx
         return [
             TextNode(
                 node.text[start:end],
                 f"{node.id_}:{start}-{end}",
                 node.metadata,
                 node.ref_doc_id,
-                None if first is None else first + start,
-                None if first is None else first + end,
+                start_char_idx=None if offset is None else offset + start,
+                end_char_idx=None if offset is None else offset + end,
                 excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
                 excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
                 template=node.template,

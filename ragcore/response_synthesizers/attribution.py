@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.extractive.languages.source_mentions import remove_source_mentions
-from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
+from ragcore.extractive.sentence_support import (
+    CheckedSentence,
+    SentenceCheck,
+    claims,
+    claims_nothing,
+    find_quoting,
+    points_at_passage,
+    verdict_of,
+)
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.citations import MARKS, cited_in, standard_citations
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class AttributedAnswer:
     """`text` has corrected citations. `sentences` are its sentences in order, each as `text[start:end]` without citations. A
-    sentence with the verdict "absent" is in none of the passages and cites none; neither does a "weak" one below CITED.
+    sentence with the verdict "absent" is in none of the passages; it cites none, and neither does a "weak" one.
 
     `outcome` is "closest" if the passages are about the question but may not answer it, and "nothing" if the answer states
     nothing.
@@ -38,8 +46,6 @@ class AttributedAnswer:
     sentences: tuple[CheckedSentence, ...]
     outcome: Outcome = "answer"
 
-
-CITED = 1.0  # log odds that a passage says a sentence, from which it is its source: of 35 such sentences, 34 were supported
 
 LEAST = -2.51
 """How far the best sentence that supports an answer may lie below the reader's threshold of one, in log odds: below that, the
@@ -110,11 +116,24 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
     return AttributedAnswer(text + written[copied:], tuple(attributed))
 
 
+def cite_quotes(answer: str, passages: Sequence[str]) -> str:
+    """The answer with a citation behind each sentence that cites nothing and is in a passage word for word. Embeds nothing."""
+    text = ""
+    copied = 0
+    for _, end, sentence, cited in claims(answer):
+        nothing = cited or claims_nothing(sentence, answer[end:])
+        at = None if nothing or answer[end - 1] == "|" else find_quoting(sentence, passages)
+        if at is not None:
+            text += f"{answer[copied:end]} [{at + 1}]"
+            copied = end
+    return text + answer[copied:]
+
+
 def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:
     """The numbers of the passages to cite."""
     if sentence.verdict is None:
         return cited
-    if sentence.passage is None or sentence.odds < CITED:
+    if sentence.passage is None or sentence.verdict != "supported":
         return []
     best = sentence.passage + 1
     if len(cited) < 2 or best not in cited:

@@ -23,9 +23,9 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
-_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # one that could be prose, or a beginning
-_WORDS = {"True": "true", "False": "false", "None": "null"}
-_ESCAPES = {"\\'": "'", '"': '\\"'}
+_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # a whole pair that may be prose, such as [sic], or an opening bracket
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_ESCAPES = {"\\'": "'", '"': '\\"'}  # JSON has no \', and a quote inside single quotes needs a backslash
 
 
 def loose_json(text: str) -> Any:
@@ -37,16 +37,16 @@ def loose_json(text: str) -> Any:
     {'answer': 42}
     """
     text = text.lstrip("\ufeff")
-    for alone in (text, *_FENCE.findall(text)):
+    for candidate in (text, *_FENCE.findall(text)):
         try:
-            return _value(list(_tokens(alone)))
+            return _parse_tokens(list(_tokens(candidate)))
         except ValueError:
             continue
-    values = _without_citations(list(_values(text)))
+    values = _without_citations(list(_values_in_prose(text)))
     if not values:
-        raise ValueError(f"no JSON in {_short(text)}")
+        raise ValueError(f"no JSON in {_shorten(text)}")
     if any(value != values[0] for value in values):
-        raise ValueError(f"{len(values)} different JSON values in {_short(text)}; one was asked for")
+        raise ValueError(f"{len(values)} different JSON values in {_shorten(text)}; one was asked for")
     return values[0]
 
 
@@ -57,17 +57,17 @@ def json_values(text: str) -> list[Any]:
     [2] next to other values are prose.
     """
     text = text.lstrip("\ufeff")
-    in_fences = [value for block in _FENCE.findall(text) for value in _readable(block)]
-    return _without_citations(in_fences or _readable(text))
+    in_fences = [value for block in _FENCE.findall(text) for value in _readable_values(block)]
+    return _without_citations(in_fences or _readable_values(text))
 
 
-def _readable(text: str) -> list[Any]:
+def _readable_values(text: str) -> list[Any]:
     """The text as one value, or the objects and arrays in it up to the first that cannot be read."""
     values: list[Any] = []
     with suppress(ValueError):
-        return [_value(list(_tokens(text)))]
+        return [_parse_tokens(list(_tokens(text)))]
     with suppress(ValueError):
-        values.extend(_values(text))
+        values.extend(_values_in_prose(text))
     return values
 
 
@@ -75,44 +75,50 @@ def read_json(text: str, start: int = 0) -> tuple[Any, int]:
     """The object or array that begins at `text[start]`, and where it ends. ValueError as in `loose_json`."""
     tokens: list[tuple[str, str]] = []
     depth = 0
-    at = start
-    while match := _TOKEN.match(text, at):
-        at = match.end()
+    position = start
+    while match := _TOKEN.match(text, position):
+        position = match.end()
         tokens.append(_read_token(match))
         if tokens[-1][0] == "mark":
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(tokens[-1][1], 0)
             if depth <= 0:
-                return _value(tokens), at
-    raise ValueError(f"JSON that does not end: {_short(text[start:])}")
+                return _parse_tokens(tokens), position
+    raise ValueError(f"JSON that does not end: {_shorten(text[start:])}")
 
 
-def _values(text: str) -> Iterator[Any]:
-    """All objects and arrays in prose. Brackets around bare words are prose; other things that cannot be read are errors."""
-    at = 0
-    while match := _BRACKET.search(text, at):
+def _values_in_prose(text: str) -> Iterator[Any]:
+    """All objects and arrays in prose. Brackets around bare words are prose; any other bracket that cannot be read is a
+    ValueError."""
+    position = 0
+    while match := _BRACKET.search(text, position):
         try:
-            value, at = read_json(text, match.start())
+            value, position = read_json(text, match.start())
         except ValueError:
-            if len(match.group()) == 1:
+            if match.group() in ("[", "{"):  # no whole pair
                 raise
-            at = match.end()
+            position = match.end()
         else:
             yield value
 
 
 def _without_citations(values: list[Any]) -> list[Any]:
-    """The values that are no lists of integers; all of them if there are no others."""
-    return [value for value in values if not (isinstance(value, list) and all(type(item) is int for item in value))] or values
+    """The values that are not lists of integers; all values if every one is such a list."""
+
+    def is_citation(value: Any) -> bool:
+        return isinstance(value, list) and all(type(item) is int for item in value)  # a bool is no citation
+
+    return [value for value in values if not is_citation(value)] or values
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    text, at = text.rstrip(), 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    """Kind and text of each token: the kind is the name of its group in `_TOKEN`. ValueError."""
+    text, position = text.rstrip(), 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            raise ValueError(f"not JSON: {_short(text[at:])}")
+            raise ValueError(f"not JSON: {_shorten(text[position:])}")
         yield _read_token(match)
-        at = match.end()
+        position = match.end()
 
 
 def _read_token(match: re.Match[str]) -> tuple[str, str]:
@@ -120,30 +126,28 @@ def _read_token(match: re.Match[str]) -> tuple[str, str]:
     return kind, match.group(kind)
 
 
-def _value(tokens: list[tuple[str, str]]) -> Any:
-    """The tokens written as strict JSON, and read as such."""
+def _parse_tokens(tokens: list[tuple[str, str]]) -> Any:
+    """The value of the tokens, which are first rewritten as strict JSON. ValueError."""
     tokens = [token for token in tokens if token[0] != "comment"]
-    before = [("", ""), *tokens]
-    after = [*tokens[1:], ("", "")]
-    strict = [
-        _strict(kind, text, following)
-        for (_, previous), (kind, text), (_, following) in zip(before, tokens, after, strict=False)
-        # a trailing comma, behind a value
-        if not (kind == "mark" and text == "," and following in ("]", "}") and previous not in ("[", "{", ","))
-    ]
+    texts = ["", *(text for _, text in tokens), ""]
+    strict = []
+    for (kind, text), previous, following in zip(tokens, texts, texts[2:], strict=False):
+        is_trailing_comma = kind == "mark" and text == "," and following in ("]", "}") and previous not in ("[", "{", ",")
+        if not is_trailing_comma:
+            strict.append(_strict_token(kind, text, following))
     try:
         return json.loads(" ".join(strict), strict=False)
     except RecursionError as error:
         raise ValueError("JSON that is nested too deeply") from error
 
 
-def _strict(kind: str, text: str, following: str) -> str:
+def _strict_token(kind: str, text: str, following: str) -> str:
     if kind in ("single", "double"):
         return '"' + re.sub(r"\\.|\"", lambda match: _ESCAPES.get(match[0], match[0]), text[1:-1], flags=re.DOTALL) + '"'
     if kind == "word":
-        return f'"{text}"' if following == ":" else _WORDS.get(text, text)
+        return f'"{text}"' if following == ":" else _PYTHON_WORDS.get(text, text)
     return text
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ragcore.text.citations import MARKS, cited_in
-from ragcore.text.sentences import sentence_spans
+from ragcore.text.sentences import letterhead, sentence_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +327,12 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """The sentences of the text, and the headings below a list item without a full stop."""
+    """The sentences of the text, the headings below a list item without a full stop, and a letterhead above the first one."""
     for start, end in sentence_spans(text):
         span = text[start:end]
+        if not text[:start].strip() and (head := letterhead(span)):
+            yield from head
+            span = span[sum(map(len, head)) :]
         if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
             yield item.group()
             span = span[item.end() :]

@@ -30,6 +30,24 @@ def sentences(text: str) -> list[str]:
     return [stripped for start, end in sentence_spans(text) if (stripped := text[start:end].strip())]
 
 
+def letterhead(sentence: str) -> list[str]:
+    """The lines of names, addresses, numbers and a date above a sentence, and its salutation; [] if it has no such lines.
+
+    These are at least three short lines, two with a capital and two with a number. No line goes on in the next.
+
+    >>> letterhead("Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\nThe rent rises in May.")
+    ['Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\n', 'Dear Mr Cole,\\n']
+    """
+    lines = [*sentence.splitlines(keepends=True), ""]
+    end = next(at for at, line in enumerate(lines) if not _NAMES.match(line) or line[0].islower())
+    end -= lines[end][:1].islower()  # the line before it begins the sentence
+    head, rest = lines[:end], lines[end:-1]
+    capitals, numbers = sum(line[0].isupper() for line in head), sum(_DIGIT.search(line) is not None for line in head)
+    if len(head) < 3 or capitals < 2 or numbers < 2 or not head[0][0].isupper() or not rest:
+        return []
+    return ["".join(head), *filter(_SALUTATION.match, rest[:1])]
+
+
 def _breaks(text: str) -> Iterator[int]:
     """The starts of all sentences but the first, ascending."""
     lower_case = text == text.lower()  # without any capitals, a small letter may begin a sentence
@@ -125,6 +143,10 @@ _NEW_LINE = re.compile(
 _OWN_LINE = re.compile(
     _ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)"
 )  # headings, table rows and rules end with their line
+_GOES_ON = r"[.!?…:;,&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)"
+_NAMES = re.compile(rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE)  # a line of a letterhead
+_DIGIT = re.compile(r"\d")
+_SALUTATION = re.compile(r"\S+(?: \S+){0,4},\s*$")
 _SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")
 _SCRIPT_SPACE = re.compile(r"(?<=[\u0e00-\u0eff])\s+(?=[\u0e00-\u0eff\"“(])")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.(?:-?[^\W\d_]\.)*-?)?[^\W\d_]")  # J  U.S  e.g  J.-P

@@ -81,6 +81,8 @@ def test_closest_sentences_unfold_their_context(page: Page, app: App) -> None:
     shown = len(said.inner_text())
     more.click()
     until(page, lambda: len(said.inner_text()) > shown + 100)
+    assert more.evaluate("el => getComputedStyle(el, '::after').content") == '"Show less"'
+    assert more.evaluate("el => getComputedStyle(el).visibility") == "hidden"
 
 
 def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
@@ -164,8 +166,21 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     last = shown.rpartition(" of ")[2]
     assert page.locator(".st-key-panel .label").inner_text() == f"Page {last} of {last}"
     assert page.locator(".st-key-panel .sheet mark").count() == 0
+    head = page.locator(".st-key-panel_head")
+    head.get_by_text(f"p.\N{NO-BREAK SPACE}{last}", exact=True).wait_for()
+    assert page.locator(".st-key-panel .legend").inner_text().split("\n") == ["Quoted in the answer", "Rest of the passage"]
     page.get_by_role("button", name="Back to the passage").click()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1
+    while turn.is_enabled():
+        turn.click()
+    head.get_by_text(f"p.\N{NO-BREAK SPACE}{last}", exact=True).wait_for()
+    settled(page)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".st-key-document_page .label", has_text=f"Page {last} of {last}").wait_for()
+    page.get_by_role("button", name="Back to the passage").click()
+    page.locator(".st-key-document_page mark.quoted").first.wait_for()
+    page.get_by_role("button", name="Back to the chat").click()
+    page.locator(".st-key-panel .label", has_text=shown).wait_for()
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
 
@@ -308,6 +323,36 @@ def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None
     page.get_by_role("button", name="May a dog ride in the car?", exact=True).click()
     answered(page, 2)
     until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
+
+
+def test_just_talk_shows_no_documents_and_ends_with_its_chat(page: Page, app: App) -> None:
+    with saying_slowly(app, "Hello."):
+        page.goto(f"{app.url}/chat")
+        page.locator(".st-key-suggested").wait_for()
+        settled(page)
+        page.locator(".st-key-mode_popover button").first.click()
+        mode_option(page, "Just talk").click()
+        page.locator(".st-key-scope_popover").wait_for(state="detached")
+        page.get_by_test_id("stRadio").wait_for()  # the menu is still open
+        assert page.locator(".st-key-chat_reading_popover, .st-key-suggested").count() == 0
+        assert "passages" not in page.locator(".st-key-empty_chat").inner_text()
+        page.keyboard.press("Escape")
+        ask(page, "Say hello.")
+        answered(page)
+        page.get_by_role("button", name="More", exact=True).last.click()
+        page.get_by_role("menuitem", name="Keep as a note").wait_for()
+        assert page.get_by_text("Why wasn’t it found?").count() == 0
+        page.get_by_role("button", name="New chat").click()
+        page.locator(".st-key-scope_popover").wait_for()
+        assert "Follow-ups and documents" in options(page)
+        page.get_by_role("button", name="Say hello.", exact=True).click()
+        page.locator(".st-key-mode_popover", has_text="Just talk").wait_for()
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Documents").click()
+        box = page.locator(".st-key-home_ask textarea")
+        box.fill("Where can I leave my bicycle?")
+        box.press("Enter")
+        answered(page)
+        assert facts_of(page).startswith("Follow-ups and documents")
 
 
 def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:

@@ -127,6 +127,9 @@ def test_many_conversations_are_listed_by_day_with_more_to_load(page: Page, app:
     assert button(page, "Show more").count() == 0
 
     menu(page, "Number 70?")
+    prints = page.get_by_role("link", name="Print, or save as PDF")
+    assert prints.inner_text() == "Print, or save as PDF"
+    until(page, lambda: prints.evaluate("el => el.parentElement.getBoundingClientRect().bottom < innerHeight + 1"))
     button(page, "Pin").click()
     until(page, lambda: days.all_inner_texts() == ["Pinned conversations", "Today", month])
     assert titles.first.inner_text() == "Number 70?"

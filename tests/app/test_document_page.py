@@ -60,6 +60,8 @@ def test_pdf_search_hit_names_its_page_and_links_back(page: Page, app: App) -> N
     box.press("Enter")
     hit = page.locator(".st-key-found_0 button")
     assert hit.inner_text().startswith("p. ")
+    settled(page)
+    assert 0 < box.evaluate("el => el.getBoundingClientRect().top") < 800
     page.get_by_test_id("stMain").get_by_role("link", name="Documents").click()
     row(page, PDF.name).wait_for()
 

@@ -176,7 +176,7 @@ def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) ->
     rows.first.get_by_role("button").click()
     page.locator(".st-key-panel .sheet mark").first.wait_for()
     settled(page)
-    assert "PerksPlus.pdf · p.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
+    assert "PerksPlus.pdf\np.\N{NO-BREAK SPACE}3" in page.locator(".st-key-panel_head").inner_text()
     assert page.locator(".st-key-panel .bar .label").inner_text().startswith("Page 3 of")
     panel = page.url
     page.reload()

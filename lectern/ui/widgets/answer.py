@@ -246,7 +246,7 @@ def _draw_text(message: Message, *, folds: bool) -> None:
         st.markdown(written)
         return
     st.markdown("\n\n".join(paragraphs[:visible]))
-    with st.expander(_("Show more"), type="compact"):
+    with st.container(key=f"more_{message.id}"), st.expander(_("Show more"), type="compact"):
         st.markdown("\n\n".join(paragraphs[visible:]))
 
 

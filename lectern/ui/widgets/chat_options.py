@@ -53,14 +53,18 @@ def scope_menu(*, disabled: bool) -> None:
         )
 
 
+def chosen_mode() -> str:
+    """The chat mode in the menu, or the default one if the language model cannot use that."""
+    fill_new_widget(menu_key("chat_mode"), resources.library().settings.answers.chat_mode)
+    if menu_value("chat_mode") in locked_modes():
+        fill_menu("chat_mode", DEFAULT_MODE)
+    return str(menu_value("chat_mode"))
+
+
 def mode_menu(*, disabled: bool) -> None:
     """The available modes with their names in the literature, then those that need another model."""
-    fill_new_widget(menu_key("chat_mode"), resources.library().settings.answers.chat_mode)
-    locked = locked_modes()
-    available = [mode for mode in labels.chat_modes() if mode not in locked]
-    if menu_value("chat_mode") not in available:
-        fill_menu("chat_mode", DEFAULT_MODE)
-    mode = labels.chat_modes()[str(menu_value("chat_mode"))]
+    mode, locked = labels.chat_modes()[chosen_mode()], locked_modes()
+    available = [name for name in labels.chat_modes() if name not in locked]
     with st.popover(label(mode.label), type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
             _("How to answer"),

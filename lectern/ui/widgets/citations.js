@@ -54,15 +54,17 @@ function asked() {
   return document.querySelector(".st-key-query_question") || [...questions].at(-1);
 }
 
-// To the question, as soon as there is enough below it for it to stand at the top, unless a person goes elsewhere meanwhile.
-function reveal(tries) {
-  let left = false;
-  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(moved, () => { left = true; }, { once: true, passive: true });
+const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
+
+// To the question, as soon as there is enough below it for it to stand at the top, unless a person goes elsewhere meanwhile. A
+// page that is drawn to its end may still go down with what comes: it `stays` until then.
+function reveal(kept, tries, stays) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const go = () => {
     const question = asked(), top = question?.getBoundingClientRect().top;
-    if (left || (top >= 0 && top < 100)) return;
-    question?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+    const seen = top >= 0 && top < 100;
+    if (kept.left || (seen && !stays)) return;
+    if (!seen) question?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
     if (tries--) setTimeout(go, 200);
   };
   go();
@@ -112,6 +114,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (kept.open && narrow.matches && panel() && !event.target.closest('.st-key-panel, [role="dialog"], [data-baseweb="popover"]')) enter(0);
     };
     document.addEventListener("focusin", kept.onfocus);
+    kept.onmove = () => { kept.left = true; };
+    for (const moves of MOVES) addEventListener(moves, kept.onmove, { passive: true });
     listeners.set(parentElement, kept);
     // A link that was pressed before this script was there has led the address to its mark.
     if (follow(location.hash, setTriggerValue)) history.replaceState(history.state, "", location.pathname + location.search);
@@ -126,8 +130,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     kept.last = data.last;
     if (window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   }
-  if (data.reveal && kept.revealed !== data.reveal && (data.answering || kept.revealed !== undefined)) reveal(75);
+  const asks = data.reveal && kept.revealed !== data.reveal && (data.answering || data.fresh || kept.revealed !== undefined);
+  if (asks) kept.left = false;
+  if (asks && data.answering) reveal(kept, 75, false);
+  else if (asks || (kept.answering && !data.answering)) reveal(kept, 10, true);
   kept.revealed = data.reveal;
+  kept.answering = data.answering;
   for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"], a[href^="#check-"]')) {
     link.removeAttribute("target");
     link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);
@@ -136,6 +144,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     document.removeEventListener("click", kept.onclick, true);
     document.removeEventListener("keydown", kept.onkey);
     document.removeEventListener("focusin", kept.onfocus);
+    for (const moves of MOVES) removeEventListener(moves, kept.onmove);
     listeners.delete(parentElement);
   };
 }

@@ -1,6 +1,7 @@
 // The conversations in the sidebar: open, pin, rename, duplicate, export, delete.
 const lists = new WeakMap();
 const GOES = '[data-testid="stSidebarNavLink"], .st-key-new_chat button, button.title'; // what leads from the sidebar to a page
+const PRINTER = '<svg viewBox="0 0 24 24" width="14" height="14" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linejoin="round" aria-hidden="true"><path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/></svg>';
 
 const isPhone = () => matchMedia("(max-width: 768px)").matches;
 
@@ -100,12 +101,15 @@ function draw(list) {
         };
         const files = Object.entries(data.files).map(([name, address]) => file(name, address, words.export.replace("{form}", name)));
         for (const link of files) link.download = "";
-        const print = file("PDF", data.print, words.print);
+        const print = file(words.print, data.print, words.print);
+        print.className = "print";
+        print.innerHTML = PRINTER;
+        print.append(words.print);
         print.target = "_blank";
         print.onclick = printPage;
         menu.append(pin, rename, duplicate, remove, element("span", "", words.exports), print, ...files);
         row.append(menu);
-        setTimeout(() => pin.focus(), 0);
+        setTimeout(() => { pin.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); }, 0);
       }
     }
     rows.append(row);

@@ -10,6 +10,7 @@ import streamlit as st
 
 from lectern.schema import Conversation
 from lectern.ui import resources
+from lectern.ui.asking import reset_chat_options
 from lectern.ui.i18n import _, month
 from lectern.ui.navigation import go_to_chat
 from lectern.ui.server.exports import PRINT, export_address
@@ -116,6 +117,7 @@ def _act() -> None:
         conversations.delete(id_)
         if session().chat.conversation == id_:
             session().chat.conversation, session().panel = None, ""
+            reset_chat_options()
         session().notice = _("Conversation deleted.")
 
 

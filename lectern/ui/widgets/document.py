@@ -40,8 +40,9 @@ def document_view(file: FileRow, document: Document) -> None:
             _contents(file, document)
             if grids:
                 st.toggle(_("As text"), key="document_as_text")
-    if words := str(widget("search_in_document") or "").strip():
-        _matches(document, words)
+    with st.container(key="document_matches"):  # without a search, too, so that the page below is not drawn anew
+        if words := str(widget("search_in_document") or "").strip():
+            _matches(document, words)
     if grids and not widget("document_as_text"):
         for number, grid in enumerate(grids):
             _draw_table(grid, number)
@@ -51,7 +52,11 @@ def document_view(file: FileRow, document: Document) -> None:
         )
         return
     with st.container(key="document_page"):
-        passage(_current_source(file, document), around=SURROUNDING_CHARS)
+        cited = session().documents.cited
+        if cited is not None and session().documents.place == (cited.source.start, cited.source.end):
+            passage(cited.source, answer=cited.answer, around=SURROUNDING_CHARS, page_index=cited.page_index)
+        else:
+            passage(_current_source(file, document), around=SURROUNDING_CHARS)
     if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
         start, end = session().documents.place
         previous, following, total = start - 2 * SURROUNDING_CHARS, end + 2 * SURROUNDING_CHARS, len(document.text)

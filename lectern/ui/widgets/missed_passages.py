@@ -32,7 +32,8 @@ _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause
 def can_miss(message: Message) -> bool:
     """Whether the answer comes from a search, which can miss passages."""
     facts = message.facts
-    searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
+    ask = message.ask
+    searched = ask is not None and ask.reading == "best" and ask.node_ids is None and not ask.without_documents
     return searched and message.state == "done" and facts is not None and facts.recorded is None
 
 
@@ -180,6 +181,7 @@ def cause_text(missed: Missed) -> str:
         looked_at=missed.looked_at,
         written=document_language,
         asked=question_language,
+        words=label(labels.excerpt(missed.unknown)),
     )
 
 
@@ -187,6 +189,12 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
     no_text = _("**{file} contains only pictures, no text**, so nothing in it can be found.")
     if missed.page:
         no_text = _("**Page {page} of {file} is a picture without text**, so nothing on it can be found.")
+    absent = _(
+        "**No passage seems to say it.** The closest one may say it in other words. If you know "
+        "that a document does, type a few words from it below."
+    )
+    if missed.unknown:
+        absent = _("**“{words}” is in none of your documents.**")
     top_k = ngettext(
         "**Lectern read only the first passage.** This one was number {rank}.",
         "**Lectern read the first {looked_at} passages.** This one was number {rank}.",
@@ -222,10 +230,7 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         Cause.READING: _("**{file} is still being read.** You can ask about it as soon as it is ready."),
         Cause.STOPPED: _("**Reading {file} was stopped** before it was finished."),
         Cause.FAILED: _("**{file} could not be read**, so nothing in it can be found."),
-        Cause.ABSENT: _(
-            "**No passage seems to say it.** The closest one may say it in other words. If you know "
-            "that a document does, type a few words from it below."
-        ),
+        Cause.ABSENT: absent,
     }
 
 

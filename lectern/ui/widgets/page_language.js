@@ -4,7 +4,7 @@ let scheme, words, appearance;
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
-  document.documentElement.style.setProperty("--lectern-lab", JSON.stringify(data.lab));
+  for (const [name, words] of Object.entries(data.style)) document.documentElement.style.setProperty(`--lectern-${name}`, JSON.stringify(words));
   const app = document.querySelector('[data-testid="stApp"]');
   const tell = () => { document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme; };
   scheme?.disconnect();

@@ -20,9 +20,9 @@ def page_language() -> None:
     english = language() == "en"
     words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
     chosen = {"cookie": APPEARANCE_COOKIE, "appearance": session().appearance}
-    _PAGE_LANGUAGE(
-        key="page_language", data={"language": language(), "words": words, "labels": labels, "lab": _("Lab"), **chosen}
-    )
+    style = {"lab": _("Lab"), "less": _("Show less")}  # the words in the style sheet
+    data = {"language": language(), "words": words, "labels": labels, "style": style, **chosen}
+    _PAGE_LANGUAGE(key="page_language", data=data)
 
 
 def _streamlits_words() -> Mapping[str, Mapping[str, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape as escape_html
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.navigation import open_document
 from lectern.ui.safetext import breakable, label
-from lectern.ui.state import session
+from lectern.ui.state import Cited, session
 from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
 from lectern.ui.widgets.missed_passages import draw_missed_passages, missed_passages_title
@@ -55,6 +56,8 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
     message_id, _dot, number = rest.partition(".")
     if kind not in PANELS or conversation_id is None:
         return None
+    if session().turned[0] != session().panel:
+        session().turned = ("", 0, "")
     message = resources.library().conversations.message(message_id)
     if message is None or message.conversation_id != conversation_id:
         return None
@@ -64,32 +67,44 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
 
 def side_panel(opened: Opened) -> None:
     panel = PANELS[opened.kind]
-    with _frame(panel.title(opened), keep=panel.source(opened), answer=opened.message.text):
+    with _frame(panel.title(opened), panel.source(opened), opened.message):
         panel.draw(opened)
 
 
 def source_panel(source: Source, text: str) -> None:
     """The panel for a passage of a note; `text` is the note's."""
-    with _frame(_source_title(source)):
+    with _frame(_source_title(source), source):
         passage(source, answer=text)
 
 
 @contextmanager
-def _frame(title: str, *, keep: Source | None = None, answer: str = "") -> Iterator[None]:
-    """`keep` is a passage to add to the notes, `answer` the text that cites it."""
+def _frame(title: str, source: Source | None = None, message: Message | None = None) -> Iterator[None]:
+    """`source` is the passage in the panel, `message` the answer to keep it from."""
+    place = escape_html(_visible_place(source)) if source else ""
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f"<b>{breakable(title)}</b>")
-            if keep is not None:
-                icon = ":material/bookmark_add:"
-                st.button(
-                    _("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=(keep, answer)
-                )
-            if keep is not None and resources.library().files.get(keep.file_id):
-                icon, place = ":material/open_in_full:", (keep.file_id, keep.start, keep.end)
-                st.button(_("Open"), key="open_document", icon=icon, type="tertiary", on_click=open_document, args=place)
+            whole = escape_html(title) + (place and f" · {place}")
+            st.html(f'<b title="{whole}">{breakable(title)}</b>' + (place and f"<span>{place}</span>"))
+            if source is not None and message is not None:
+                icon, quote = ":material/bookmark_add:", (source, message.text)
+                st.button(_("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=quote)
+                if resources.library().files.get(source.file_id):
+                    icon, place_of = ":material/open_in_full:", (source.file_id, _cited(source, message))
+                    st.button(_("Open"), key="open_document", icon=icon, type="tertiary", on_click=open_document, args=place_of)
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
         yield
+
+
+def _visible_place(source: Source) -> str:
+    """The page of the passage, or the one that a person has turned to."""
+    panel, _index, turned_to = session().turned
+    return labels.keep_last_word(labels.part(source.page_word, turned_to) if panel else labels.page(source))
+
+
+def _cited(source: Source, message: Message) -> Cited:
+    panel, page_index, _label = session().turned
+    conversation = message.conversation_id if session().address.page == "chat" else ""
+    return Cited(source, message.text, page_index if panel else None, conversation, session().panel)
 
 
 def _close() -> None:
@@ -100,7 +115,7 @@ def _source_title(source: Source | None, numbers: Mapping[int, int] | None = Non
     if source is None:
         return ""
     number = (numbers or {}).get(source.number, source.number)
-    return " · ".join(filter(None, [str(number), source.file_name, labels.keep_last_word(labels.page(source))]))
+    return f"{number} · {source.file_name}"
 
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:

@@ -44,6 +44,13 @@ function drawPage(view) {
   followFingers(view, scroll);
 }
 
+// To another page, which the head of the panel names.
+function turn(view, index) {
+  view.index = index;
+  drawPage(view);
+  if (view.data.tells) view.send("page", { index, label: view.data.labels[index] ?? String(index + 1) });
+}
+
 // Up to four times as wide as its place; the page then scrolls within it.
 function zoomBy(view, factor) {
   view.zoom = Math.min(4, Math.max(1, (view.zoom ?? 1) * factor));
@@ -86,9 +93,16 @@ function jumpField(view) {
     const label = view.jump.value.trim();
     const printed = data.labels.indexOf(label);
     const index = printed >= 0 ? printed : Number(label) - 1;
-    if (Number.isInteger(index) && index >= 0 && index < data.count) { view.index = index; drawPage(view); }
+    if (Number.isInteger(index) && index >= 0 && index < data.count) turn(view, index);
   };
   return view.jump;
+}
+
+// What the two shades of the marks say.
+function legend(words) {
+  const line = element("p", "legend");
+  line.append(element("i", "quoted"), words.quoted, element("i", "rest"), words.rest);
+  return line;
 }
 
 function build(view) {
@@ -99,6 +113,7 @@ function build(view) {
     const mark = element("mark");
     for (const [piece, quoted] of data.marked) mark.append(quoted ? element("strong", "quoted", piece) : piece);
     text.append(data.before, mark, data.after);
+    if (data.marked.some(([, quoted]) => quoted) && data.marked.some(([, quoted]) => !quoted)) root.append(legend(data.words));
     root.append(text);
     // Only the nearest scrolling box moves, never the whole page.
     requestAnimationFrame(() => {
@@ -110,8 +125,7 @@ function build(view) {
   }
   const bar = element("div", "bar");
   const move = (by) => {
-    view.index += by;
-    drawPage(view);
+    turn(view, view.index + by);
     const [pressed, other] = by < 0 ? [view.back, view.on] : [view.on, view.back];
     if (pressed.disabled) other.focus(); // or the keyboard would be nowhere
   };
@@ -119,8 +133,7 @@ function build(view) {
   view.on = button("›", "plain", () => move(1), data.words.next);
   view.label = element("span", "label");
   view.home = button(data.words.back, "link", () => {
-    view.index = data.opens;
-    drawPage(view);
+    turn(view, data.opens);
     (view.on.disabled ? view.back : view.on).focus();
   });
   view.more = element("span", "more");
@@ -132,11 +145,12 @@ function build(view) {
     read.append(element("summary", "", data.words.read), element("p", "", data.unmarked));
     root.append(read);
   }
-  view.index = data.opens;
+  if (data.quoted.some((boxes, at) => boxes.length && data.boxes[at].length)) root.append(legend(data.words));
+  view.index = data.at ?? data.opens;
   drawPage(view);
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const signature = JSON.stringify(data);
   const view = views.get(parentElement);
@@ -145,5 +159,6 @@ export default function ({ data, parentElement }) {
     views.set(parentElement, made);
     build(made);
   }
+  views.get(parentElement).send = setTriggerValue;
   return () => views.delete(parentElement);
 }

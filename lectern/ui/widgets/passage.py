@@ -22,6 +22,7 @@ from ragcore.text.quote_places import quoted_places
 
 _PASSAGE = component("passage", '<div class="root"></div>')
 _CITATIONS = component("citations", '<span role="status"></span>')
+JUST_ASKED_SECONDS = 20.0
 
 
 def address(message: Message, source: Source) -> str:
@@ -34,11 +35,13 @@ def calls_address(message: Message) -> str:
     return f"#calls-{message.id}"
 
 
-def citation_clicks(*, answering: bool, conversation_id: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
+def citation_clicks(
+    *, answering: bool, conversation_id: str = "", ended: str = "", last: str = "", reveal: str = "", asked: float = 0.0
+) -> None:
     """Makes a click on a citation open its passage and a click on a line of facts its calls. Escape closes the panel.
 
     `last`: the id of the last message. The question box gets the focus when it changes and no answer is running.
-    `reveal`: the id of the last question. The page scrolls to it when it changes.
+    `reveal`: the id of the last question. The page scrolls to it when it changes, and when it opens just after it was `asked`.
     `ended`: the announcement for screen readers when the answer in the conversation has ended.
     """
     state, announcement = session(), _("Your question is being answered.") if answering else ended
@@ -49,6 +52,7 @@ def citation_clicks(*, answering: bool, conversation_id: str = "", ended: str = 
         answers.awaited, answers.ended = "", drawn
     with st.container(key="citations"):
         data = {"open": state.panel, "answering": answering, "of": conversation_id, "last": last, "reveal": reveal}
+        data |= {"fresh": drawn - asked < JUST_ASKED_SECONDS}
         data |= {"announcement": announcement, "ended": answers.ended, "drawn": drawn}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
@@ -58,8 +62,15 @@ def _open() -> None:
         session().panel = str(request.get("panel", ""))[:80]
 
 
-def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS) -> None:
-    """Draws a passage and highlights its quoted parts.
+def _turn() -> None:
+    if page := event("passage", "page"):
+        session().turned = (session().panel, int(page.get("index", 0)), str(page.get("label", "")))
+
+
+def passage(
+    source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS, page_index: int | None = None
+) -> None:
+    """Draws a passage and highlights its quoted parts. `page_index`: the visible page, if not that of the passage.
 
     `recorded`: the passage is from a recording of the sample, and may not be in this library.
     """
@@ -78,17 +89,18 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
                 else label(translate(error.what))
             )
         marked = _pieces(source.text, quoted)
-        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": ""})
+        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": "", "words": _words()})
         return
-    data: dict[str, object] = {"kind": view.kind, "name": view.file_name}
+    data: dict[str, object] = {"kind": view.kind, "name": view.file_name, "words": _words()}
     if view.kind == "page":
         file = library.files.get(view.file_id)
         data |= {
             "address": page_address(view.file_id, file.hash if file else ""),
-            "words": _words(),
             "labels": view.all_labels,
             "index": view.page_index,
             "opens": view.opens,
+            "at": page_index,
+            "tells": bool(session().panel),
             "count": view.page_count,
             "boxes": _rectangles(view.boxes),
             "quoted": _rectangles(view.quoted_boxes),
@@ -96,7 +108,7 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
         }
     else:
         data |= {"before": view.before, "marked": _pieces(view.marked, view.quoted), "after": view.after}
-    _PASSAGE(key="passage", data=data)
+    _PASSAGE(key="passage", data=data, on_page_change=_turn)
 
 
 def _rectangles(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
@@ -122,6 +134,8 @@ def _words() -> dict[str, str]:
         "previous": _("Previous page"),
         "next": _("Next page"),
         "back": _("Back to the passage"),
+        "quoted": _("Quoted in the answer"),
+        "rest": _("Rest of the passage"),
         "unmarked": _("The passage is not marked on this page, because the position of its words is unknown, as in a scan."),
         "read": _("Text read from this page"),
     }

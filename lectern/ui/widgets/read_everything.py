@@ -143,7 +143,7 @@ def can_read_more(message: Message) -> bool:
 def make_offer(question: str, *, chat: bool) -> bool:
     """A callback that makes an offer if the menu of the page says that this question reads more. Returns whether it did."""
     reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
-    if reading == "best" or not question.strip():
+    if reading == "best" or (chat and menu_value("chat_mode") == "simple") or not question.strip():
         session().ask.offer = None
         return False
     files = menu_value("chat_files") if chat else widget("query_files")

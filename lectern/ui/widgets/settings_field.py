@@ -27,5 +27,7 @@ def save_field(part: str, field: str, key: str) -> None:
     library = resources.library()
     old = getattr(library.settings, part)
     changed = type(old).model_validate({**old.model_dump(), field: widget(key)})
+    if changed == old:  # the browser has sent a value that it had from here
+        return
     library.update_settings(library.settings.model_copy(update={part: changed}))
     session().notice = _("Saved.")

@@ -277,8 +277,13 @@ def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, name
     """Draws Save, Test and Discard. Returns whether Test was clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if dirty or provider != "none":  # text that is still being typed may not differ yet
-            kind = "primary" if dirty else "secondary"
-            st.button(_("Save"), key="save_llm", type=kind, on_click=_save, disabled=draft is None or nameless)
+            st.button(
+                _("Save"),
+                key="save_llm",
+                type="primary" if dirty else "secondary",
+                on_click=_save,
+                disabled=draft is None or nameless,
+            )
         test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
         if dirty:
             st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=_discard)

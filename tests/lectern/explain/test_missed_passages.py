@@ -99,7 +99,11 @@ def test_remedy_of_top_k_also_admits_weaker_passages(library: Library) -> None:
 
 
 def test_no_document_says_it(library: Library) -> None:
-    assert why(library, ON_ITS_OWN, "The balloon was red.").cause is Cause.ABSENT
+    missed = why(library, ON_ITS_OWN, "zeppelin")
+    assert (missed.cause, missed.unknown, missed.source) == (Cause.ABSENT, "zeppelin", None)
+    missed = why(library, ON_ITS_OWN, "The tower was red.")
+    assert (missed.cause, missed.unknown) == (Cause.ABSENT, "")
+    assert missed.source is not None
     missed = why(library, Ask("What do astronauts eat on Mars?", chat_mode=None, top_k=1))
     assert (missed.cause, missed.ask) == (Cause.ABSENT, None)
 

@@ -26,6 +26,11 @@ def test_a_cause_is_told_in_a_sentence_and_a_button(cause: Cause, ask: Ask | Non
     assert "notes_[1]" not in told  # a file's name is no Markdown
 
 
+def test_a_word_of_no_document_is_named() -> None:
+    missed = Missed(Cause.ABSENT, "Who?", 6, unknown="[Zeppelin]")
+    assert cause_text(missed) == "**“\\[Zeppelin\\]” is in none of your documents.**"
+
+
 def test_a_long_question_is_told_by_its_beginning() -> None:
     told = cause_text(Missed(Cause.CONDENSED, "tower " * 1000, None, SOURCE, 6, None, FILE))
     assert len(told) < 400

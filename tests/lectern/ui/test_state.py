@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from lectern.library import Library
+from lectern.ui import resources
 from lectern.ui.state import AddressState, AskState, EvaluateState, IndexesState, Session
 
 LOOKS = ["session", "widget", "fill_widget", "fill_new_widget", "forget_widgets", "event", "open_index"]
@@ -91,6 +94,32 @@ def test_a_click_does_not_stop_what_another_does() -> None:
     """With fast reruns it would: Streamlit then stops the script at its next look at the session, callback or not."""
     configuration = Path(__file__).parents[3] / ".streamlit" / "config.toml"
     assert tomllib.loads(configuration.read_text("utf-8"))["runner"]["fastReruns"] is False
+
+
+def settings_page() -> None:
+    """A field of the settings, whose value arrives from the browser."""
+    import streamlit as st
+
+    from lectern.ui.state import session
+    from lectern.ui.widgets.settings_field import save_field
+
+    st.session_state.set_top_k = st.session_state.arriving
+    save_field("answers", "top_k", "set_top_k")
+    st.session_state.notice = session().notice
+
+
+@pytest.mark.parametrize(("arriving", "notice"), [(6, ""), (7, "Saved.")])
+def test_only_a_changed_setting_is_saved(
+    arriving: int, notice: str, open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = open_library()
+    monkeypatch.setattr(resources, "library", lambda: library)
+    page = AppTest.from_function(settings_page, default_timeout=60)
+    page.session_state.arriving = arriving
+    page.run()
+    assert not page.exception
+    assert page.session_state.notice == notice
+    assert library.settings.answers.top_k == arriving
 
 
 def another_index() -> None:

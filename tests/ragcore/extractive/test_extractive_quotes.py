@@ -528,3 +528,30 @@ def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, st
         assert place_of(quote.text, text) is not None
         assert not quote.lead or place_of(quote.lead, text) is not None
         assert all(place_of(item, text) for item in quote.introduces)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Harbour Lettings Ltd\n12 Quay Street\nOldport OP3 4TT\nTelephone 0123 456789\n3 March 2025\nDear Mr Cole,\n",
+        "Hausverwaltung Brandt GmbH\nLindenweg 4\n20095 Hamburg\nHamburg, den 3. März 2025\n",
+        "Agence du Port\n4 quai des Brumes\n44000 Nantes\nNantes, le 3 mars 2025\nMadame,\n",
+        "Agencia del Puerto\nCalle Mayor 4\n28013 Madrid\nMadrid, 3 de marzo de 2025\n",
+    ],
+)
+def test_a_letterhead_directly_above_a_sentence_is_no_part_of_it(head: str) -> None:
+    sentence = "The rent for the flat rises to 980 euros a month from May; please change your\nstanding order."
+    quotes = quotes_in(head + sentence, number=1)
+    assert quotes[-1].text == " ".join(sentence.split())
+    assert [quote.text for quote in quotes[:-1]] == head.splitlines()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The rent for the flat\nAnna Cole rents in 12 Quay Street\nOldport rises by 30 euros\nfrom May.",
+        "12 eggs\n3 apples\n4 lemons\nMix them with the butter.",
+    ],
+)
+def test_a_sentence_of_short_lines_is_no_letterhead(sentence: str) -> None:
+    assert quotes_in(sentence, number=1)[-1].text == " ".join(sentence.split())

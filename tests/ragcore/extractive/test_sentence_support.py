@@ -98,6 +98,51 @@ def test_a_number_in_another_notation_is_not_absent(check: SentenceCheck, said: 
     assert check.check(said, [passage])[0].verdict != "absent"
 
 
+PRICES = {"deposit": "Rooms", "tax": "Visitors", "laundry": "Washing", "breakfast": "Meals", "parking": "Cars"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(1000, 99_000), min_size=len(PRICES), max_size=len(PRICES), unique=True),
+    st.permutations(list(PRICES)),
+    st.sampled_from(("£{:,}", "{:,} pounds", "{} pounds", "£{}.00", "GBP {}")),
+)
+def test_a_number_is_supported_in_each_spelling_and_only_where_it_belongs(
+    prices: list[int], nouns: list[str], spelling: str
+) -> None:
+    lines = [
+        f"{PRICES[noun]}\nEvery guest of the hotel has to pay the {noun}, which is £{price:,}, on the day of arrival."
+        for noun, price in zip(nouns, prices, strict=True)
+    ]
+    passages = ["\n\n".join(lines[:2]), "\n\n".join(lines[2:])]
+    check = SentenceCheck(HashEmbedding())
+    (true,) = check.check(f"The {nouns[0]} in the hotel is {spelling.format(prices[0])}.", passages)
+    assert (true.verdict, true.passage) == ("supported", 0)
+    for false in (
+        f"The {nouns[0]} in the hotel is {spelling.format(prices[1])}.",
+        f"The {nouns[0]} in the hotel is {spelling.format(prices[3])}.",
+        f"The {nouns[0]} in the hotel is {spelling.format(prices[0] + 1000)}.",
+        f"The {nouns[0]} in the hotel is not {spelling.format(prices[0])}.",
+        f"The {nouns[0]} in the Hotel Astoria is {spelling.format(prices[0])}.",
+    ):
+        assert check.check(false, passages)[0].verdict != "supported", false
+
+
+def test_context_of_a_number_and_a_name_decides(check: SentenceCheck) -> None:
+    contract = (
+        "The Landlord lets the flat at 27 Wharf Lane. The rent is £1,240 per calendar month.\n"
+        "4. Deposit\nThe Tenants pay a deposit of £1,860 before moving in. Faults are reported to the caretaker, Tobias Finch."
+    )
+
+    def verdict(claim: str) -> str | None:
+        return check.check(claim, [contract])[0].verdict
+
+    for true in ("The deposit for the flat is £1,860.", "The rent is 1240 pounds.", "The caretaker is Tobias Finch."):
+        assert verdict(true) == "supported", true
+    for false in ("The rent for the flat is £1,860.", "The deposit for the flat is £1,240.", "The Landlord is Tobias Finch."):
+        assert verdict(false) == "weak", false
+
+
 def test_a_script_without_spaces(check: SentenceCheck) -> None:
     assert verdicts(check, "由阿达·彭罗斯于1871年建造。[3] 城里有三只白猫和一条龙。[3]")[0] == "supported"
     assert verdicts(check, "城里有三只白猫和一条龙。[3]") != ["supported"]

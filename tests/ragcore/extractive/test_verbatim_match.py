@@ -16,6 +16,9 @@ from ragcore.extractive.verbatim_match import figures_in, is_negated, missing_fi
         ("minus 5 °C", "−5 °C"),
         ("٣ doors", "3 doors"),
         ("Say -> 5", "Say 5"),
+        ("It costs £1,860.", "It costs 1860.00 pounds."),
+        ("It costs £1,860.", "It costs GBP 1860."),
+        ("5 percent of 20.0 km", "5% of 20 km"),
         ("5-10 kg", "5–10 kg"),
     ],
 )
@@ -42,6 +45,8 @@ def test_a_sign_belongs_to_its_number(one: str, other: str) -> None:
         ("17:00", "open 9 am to 5 pm", []),
         ("18:00", "open 9 am to 5 pm", ["18"]),
         ("120", "120 130 145", []),
+        ("£1,860", "1860.00 pounds", []),
+        ("2.00 and 1.2.0", "2.01 and 1.2", ["2", "1.2.0"]),
     ],
 )
 def test_the_numbers_that_a_text_does_not_say(claim: str, text: str, missing: list[str]) -> None:

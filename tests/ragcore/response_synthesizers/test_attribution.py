@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,12 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.extractive.sentence_support import SentenceCheck
+from ragcore.llms.base import Generation, LLMCall, Stream
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
-from ragcore.prompts.prompt import Passage
+from ragcore.prompts.prompt import Passage, RenderedMessage
 from ragcore.response_synthesizers import AnswerCheck, AttributedAnswer
-from ragcore.response_synthesizers.attribution import attribute
+from ragcore.response_synthesizers.attribution import attribute, cite_quotes
 from tests.lectern.test_library import TOWER, finished, take_in
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ def check() -> SentenceCheck:
         ("The tower is 330 metres tall [1][2].", "The tower is 330 metres tall [1]."),
         ("The tower was built in 1887 [1].", "The tower was built in 1887."),
         ("| Building | Objects |\n|---|---|\n| Louvre | 380,000 objects |", None),
-        ("The tower is 330 m tall [1].", "The tower is 330 m tall."),  # weak: something alike is there
+        ("The tower is 330 m tall.", "The tower is 330 m tall. [1]"),
+        ("The Louvre is 330 metres tall [1].", "The Louvre is 330 metres tall."),  # weak: something alike is there
         ("The answer is not in the passages.", "The answer is not in the passages."),
         ("", ""),
     ],
@@ -63,6 +66,22 @@ def test_a_citation_is_of_the_passage_that_supports_its_sentence(
     if attributed is None:  # the citation of a row stands in its last cell
         attributed = written.removesuffix(" |") + " [2] |"
     assert answer.text == attributed
+
+
+@pytest.mark.parametrize(
+    ("written", "cited"),
+    [
+        ("The Louvre holds 380,000 objects. The tower is", "The Louvre holds 380,000 objects. [2] The tower is"),
+        (
+            "It is tall. The Eiffel Tower is 330 metres tall [2]. The",
+            "It is tall. The Eiffel Tower is 330 metres tall [2]. The",
+        ),
+        ("The Eiffel Tower is 331 metres tall. It is not", "The Eiffel Tower is 331 metres tall. It is not"),
+        ("", ""),
+    ],
+)
+def test_an_unfinished_answer_cites_what_it_quotes(written: str, cited: str) -> None:
+    assert cite_quotes(written, PASSAGES) == cited
 
 
 def test_an_answer_without_any_passage_cites_none(check: SentenceCheck) -> None:
@@ -103,6 +122,38 @@ def test_written_answer_is_stored_with_sources_and_marks(tmp_path: Path) -> None
         ("supported", "Ada Penrose built the tower in 1871."),
         ("absent", "Portuguese sailors painted it green"),
     ]
+    library.close()
+
+
+class Pausing(ScriptedLLM):
+    """Waits after its first sentence until it is cancelled."""
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        stream = super()._stream(call, messages)
+        text = ""
+        for piece in stream:
+            text += piece
+            yield piece
+            if "1871." in text:
+                break
+        for _ in range(500):
+            time.sleep(0.02)
+            yield ""
+        return Generation(text, self.usage(messages, text))
+
+
+def test_a_stopped_answer_cites_what_it_quotes(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=Pausing(["The tower was built in 1871. It is"]))
+    take_in(library, "The tower was built in 1871. It is tall.", "tower.txt")
+    runs = AnswerRuns(library)
+    run = runs.start(library.conversations.create().id, Ask("When was the tower built?", chat_mode=None))
+    deadline = time.monotonic() + 30
+    while "1871." not in run.text and time.monotonic() < deadline:
+        time.sleep(0.02)
+    run.stop()
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert (message.state, message.text) == ("stopped", "The tower was built in 1871. [1]")
     library.close()
 
 
