@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from ragcore.chat_engine.base import ChatEngine, memory_for
+from ragcore.chat_engine.base import ChatEngine, get_memory
 from ragcore.chat_engine.condense_question import CondenseQuestionChatEngine
 from ragcore.chat_engine.context import CondensePlusContextChatEngine, ContextChatEngine, room_for_talk
 from ragcore.chat_engine.simple import SimpleChatEngine
@@ -68,7 +68,7 @@ def chat_engine(
     if mode is ChatMode.BEST:
         mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
     in_context = mode in (ChatMode.CONTEXT, ChatMode.CONDENSE_PLUS_CONTEXT)
-    memory = memory_for(llm, memory, chat_history, room_for_talk(llm) if in_context else None)
+    memory = get_memory(llm, memory, chat_history, room_for_talk(llm) if in_context else None)
     wording = wording or {}
     condense = wording.get(CONDENSE_QUESTION.name, CONDENSE_QUESTION)
     synthesizer = Synthesizer(llm, response_mode, _prompts(mode, wording), system_prompt=system_prompt)

@@ -19,7 +19,7 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
-from ragcore.prompts.templates import in_place_of
+from ragcore.prompts.templates import replace_prompt
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
@@ -65,7 +65,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
             raise ValueError(f"num_workers is {self.num_workers}; it must be at least 1.")
         self.llm = services(llm).llm
         for name in self.prompt_attributes:
-            setattr(self, name, in_place_of(getattr(type(self), name), getattr(self, name), self.llm))
+            setattr(self, name, replace_prompt(getattr(type(self), name), getattr(self, name), self.llm))
 
     @abstractmethod
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:

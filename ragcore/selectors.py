@@ -22,11 +22,11 @@ from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Prompt, Variable
 from ragcore.prompts.structured_output import list_schema
-from ragcore.prompts.templates import BaseOutputParser, Wording, in_place_of
+from ragcore.prompts.templates import BaseOutputParser, Wording, replace_prompt
 from ragcore.prompts.wording import SELECT_MULTI, SELECT_SINGLE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import embedder, services
-from ragcore.text.json_replies import json_values
+from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
 
 __path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
@@ -137,7 +137,7 @@ class _AskingSelector(BaseSelector):
         chosen = services(llm, embed_model)
         self._llm = chosen.llm
         self._embedder = chosen.embed_model
-        self._prompt = in_place_of(ours, prompt, self._llm)
+        self._prompt = replace_prompt(ours, prompt, self._llm)
         self._most = most
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
@@ -243,7 +243,7 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
     """
     counts = Counter(choice.name.casefold() for choice in choices if choice.name)
     names = {choice.name.casefold(): choice.number for choice in choices if counts[choice.name.casefold()] == 1}
-    if selections := list(_in(json_values(reply), names)):
+    if selections := list(_in(parse_json_values(reply), names)):
         return selections
     reply = reply.strip()
     if _ALONE.fullmatch(reply):
@@ -280,7 +280,7 @@ class SelectionOutputParser(BaseOutputParser):
     """
 
     def parse(self, output: str) -> StructuredOutput:
-        selections = list(_in(json_values(output), {}))
+        selections = list(_in(parse_json_values(output), {}))
         if not selections:
             raise ValueError(f"the reply names no choice in JSON: {output[:200]!r}")
         return StructuredOutput(output, [Answer(number, reason) for number, reason in selections])

@@ -244,7 +244,7 @@ class Evaluations(Tables):
         change = "UPDATE eval_runs SET state = 'queued', problem = NULL, signed = ? WHERE id = ?"
         return self._change(change, self._clock(), run_id) == 1
 
-    def take_up(self, run_id: str) -> bool:
+    def claim_run(self, run_id: str) -> bool:
         """Start a queued run; False if it was stopped or deleted meanwhile."""
         change = "UPDATE eval_runs SET state = 'running', signed = ? WHERE id = ? AND state = 'queued'"
         return self._change(change, self._clock(), run_id) == 1

@@ -162,7 +162,7 @@ class EvaluationJobs:
         self._evaluations.end_set(question_set.id, "done")
 
     def _measure(self, run: EvalRun) -> None:
-        if not self._evaluations.take_up(run.id):
+        if not self._evaluations.claim_run(run.id):
             return
         failures = 0  # in a row
         for question in self._evaluations.unmeasured(run.id):

@@ -85,7 +85,7 @@ class Lease:
             raise Cancelled
 
     def report_reading(self, done: int, total: int) -> None:
-        """Record the pages read, or bytes unpacked or fetched, every LOOK_SECONDS. From any thread."""
+        """Record the pages read, or bytes unpacked or fetched, every POLL_SECONDS. From any thread."""
         if time.monotonic() - self._signed >= POLL_SECONDS or done == total:
             self._estimate.report_reading(done, total)
             self.report(Stage.READING, done, total)

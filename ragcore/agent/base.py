@@ -20,7 +20,7 @@ from ragcore.chat_engine.base import (
     End,
     Reply,
     StreamingAgentChatResponse,
-    memory_for,
+    get_memory,
     refuse_empty,
     system_and_prefix,
 )
@@ -131,7 +131,7 @@ class Agent(ChatEngine):
                 f"{about.model_name} cannot call functions.",
                 hint="Use ReActAgent, which works with any model, or choose a model that can.",
             )
-        super().__init__(memory_for(llm, memory, None), prefix_messages)
+        super().__init__(get_memory(llm, memory, None), prefix_messages)
         self._tools = _by_name(as_tools(tools))
         self._llm = llm
         self._max_iterations = max_iterations
@@ -167,7 +167,7 @@ class Agent(ChatEngine):
         return cls(
             tools,
             chosen,
-            memory_for(chosen, memory, chat_history),
+            get_memory(chosen, memory, chat_history),
             max_iterations=max_iterations,
             system_prompt="\n\n".join(part for part in (system, context) if part),
             prefix_messages=prefix,

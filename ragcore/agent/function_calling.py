@@ -10,10 +10,10 @@ from typing import Any
 
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.llms.base import Generation, LLMCall
-from ragcore.prompts.document_text import defuse
+from ragcore.prompts.document_text import escape_marks
 from ragcore.prompts.wording import AGENT
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import parse_loose_json
 
 ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call this one again if it is still needed."
 
@@ -48,7 +48,7 @@ class FunctionCallingAgent(Agent):
     def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
         result_messages = (
             ChatMessage(
-                MessageRole.TOOL, defuse(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
+                MessageRole.TOOL, escape_marks(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
             )
             for call, result in zip(calls, results, strict=True)
         )
@@ -78,7 +78,7 @@ def read_call(tool_call: Mapping[str, Any]) -> Call:
     if raw_arguments is None or raw_arguments == "":
         return call
     try:
-        arguments = loose_json(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
+        arguments = parse_loose_json(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
     except ValueError as error:
         problem = f"the arguments of {call.tool} cannot be read as JSON ({error}). Send them again as one JSON object."
         return Call(call.tool, raw_arguments, call.id, problem)

@@ -3,7 +3,7 @@ https://arxiv.org/abs/2210.03629).
 
 The first line that begins with Action: or Answer: decides; the text behind the action is ignored. Labels may be in any case,
 bold, or headings. If a mark or a fence opens before the answer, its closing is removed from the answer. A reply without labels
-is an answer. `loose_json` reads the arguments and never guesses.
+is an answer. `parse_loose_json` reads the arguments and never guesses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragcore.text.json_replies import read_json
+from ragcore.text.json_replies import parse_json_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]
     if begin is None:
         raise UnreadableReplyError("what stands behind Action Input: is not a JSON object")
     try:
-        arguments, finish = read_json(reply, begin.end())
+        arguments, finish = parse_json_at(reply, begin.end())
         return name, arguments, reply[begin.end() : finish]
     except ValueError as error:
         raise UnreadableReplyError(f"what stands behind Action Input: cannot be read as JSON ({error})") from error

@@ -212,7 +212,7 @@ def as_turn(message: str, answer: str, between: Sequence[ChatMessage] = (), *, w
     )
 
 
-def memory_for(
+def get_memory(
     llm: LLM,
     memory: ChatMemoryBuffer | None,
     chat_history: Sequence[ChatMessage] | None,

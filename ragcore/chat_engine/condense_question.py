@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for
+from ragcore.chat_engine.base import ChatEngine, Reply, condense, get_memory
 from ragcore.extractive.fixed_replies import NOTHING_FOUND
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
 from ragcore.schema import ChatMessage
@@ -41,7 +41,7 @@ class CondenseQuestionChatEngine(ChatEngine):
         super().__init__(memory)
         self._query_engine = query_engine
         self._llm = llm
-        self._condense_prompt = in_place_of(CONDENSE_QUESTION, condense_prompt, llm)
+        self._condense_prompt = replace_prompt(CONDENSE_QUESTION, condense_prompt, llm)
 
     @classmethod
     def from_defaults(
@@ -56,7 +56,7 @@ class CondenseQuestionChatEngine(ChatEngine):
         """`llm` condenses the question. The query engine answers it with its own model and system prompt."""
         llm = services(llm).llm
         prompt = condense_question_prompt or CONDENSE_QUESTION
-        engine = cls(query_engine, llm, memory_for(llm, memory, chat_history), condense_prompt=prompt)
+        engine = cls(query_engine, llm, get_memory(llm, memory, chat_history), condense_prompt=prompt)
         engine.verbose = verbose
         return engine
 

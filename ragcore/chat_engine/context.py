@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
-from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for, system_and_prefix
+from ragcore.chat_engine.base import ChatEngine, Reply, condense, get_memory, system_and_prefix
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.response_synthesizers.modes import Prompts
@@ -77,10 +77,10 @@ class ContextChatEngine(ChatEngine):
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
         synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
-        memory = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
+        memory = get_memory(chosen, memory, chat_history, room_for_talk(chosen))
         engine = cls(retriever, synthesizer, memory, node_postprocessors or (), prefix)
         if context_template is not None:
-            engine._context_prompt = in_place_of(CONTEXT_CHAT, context_template, chosen)
+            engine._context_prompt = replace_prompt(CONTEXT_CHAT, context_template, chosen)
         return engine
 
     @property
@@ -138,7 +138,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )
-        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
+        wording = replace_prompt(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording
         engine.verbose = verbose
         return engine

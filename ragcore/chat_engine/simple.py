@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.chat_engine.base import ChatEngine, Reply, memory_for, system_and_prefix
+from ragcore.chat_engine.base import ChatEngine, Reply, get_memory, system_and_prefix
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
@@ -50,7 +50,7 @@ class SimpleChatEngine(ChatEngine):
         """ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        return cls(chosen, memory_for(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix)
+        return cls(chosen, get_memory(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix)
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         variables = {"query_str": message, "system_prompt": self._system_prompt}

@@ -14,7 +14,7 @@ from ragcore.errors import DamagedFileError, Problem, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, Variable
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import QUESTIONS
 from ragcore.schema import TextNode
 from ragcore.settings import services
@@ -73,7 +73,7 @@ def generate_question_context_pairs(
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
     model = services(llm).llm
-    prompt = in_place_of(QUESTIONS, qa_generate_prompt, model)
+    prompt = replace_prompt(QUESTIONS, qa_generate_prompt, model)
 
     def ask(node: TextNode) -> list[str] | RagError:
         variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}

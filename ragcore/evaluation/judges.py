@@ -12,7 +12,7 @@ from ragcore.evaluation.judge_replies import parse_grade, parse_preference, pars
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import object_schema
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import (
     ANSWER_RELEVANCY,
     CONTEXT_RELEVANCY,
@@ -24,7 +24,7 @@ from ragcore.prompts.wording import (
 )
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.settings import services
-from ragcore.text.json_replies import json_values
+from ragcore.text.json_replies import parse_json_values
 
 
 class _Judge(BaseEvaluator):
@@ -34,7 +34,7 @@ class _Judge(BaseEvaluator):
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
-        self._prompt = in_place_of(self.prompt, eval_template or self.prompt, self._llm)
+        self._prompt = replace_prompt(self.prompt, eval_template or self.prompt, self._llm)
 
     def _variables(self, case: Case) -> Mapping[str, Variable]:
         return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
@@ -52,7 +52,7 @@ class _Judge(BaseEvaluator):
         """The reply. JSON is converted to two lines: the verdict, and the reason."""
         name, kind = self.verdict
         reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
-        values = json_values(reply)
+        values = parse_json_values(reply)
         if len(values) == 1 and isinstance(values[0], Mapping) and values[0].keys() >= {name, "reason"}:
             return f"{values[0][name]}\n{values[0]['reason']}"
         return reply

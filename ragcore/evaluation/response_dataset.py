@@ -17,7 +17,7 @@ from ragcore.evaluation.retrieval import RetrievalEvalResult, mean_scores
 from ragcore.ingestion.transformations import run_transformations
 from ragcore.llms.base import LLM
 from ragcore.prompts.mixin import PromptMixin
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import QUESTIONS, TEXT_QA
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
@@ -91,8 +91,8 @@ class DatasetGenerator(PromptMixin):
         self.nodes = list(nodes)
         self.llm = services(llm).llm
         self.num_questions_per_chunk = num_questions_per_chunk
-        self.text_question_template = in_place_of(QUESTIONS, text_question_template, self.llm)
-        self.text_qa_template = in_place_of(TEXT_QA, text_qa_template, self.llm)
+        self.text_question_template = replace_prompt(QUESTIONS, text_question_template, self.llm)
+        self.text_qa_template = replace_prompt(TEXT_QA, text_qa_template, self.llm)
         self.workers = workers
         self.show_progress = show_progress
 

@@ -10,7 +10,7 @@ from ragcore.llms.speed import Speed
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage, Prompt, RenderedMessage, Variables
 from ragcore.prompts.structured_output import RANKING
-from ragcore.text.json_replies import json_values
+from ragcore.text.json_replies import parse_json_values
 
 PER_TEXT = 12  # tokens for a text's number and the space around it
 LEAST = 16  # minimum tokens of a text after cutting
@@ -22,7 +22,7 @@ def rank_texts(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], st
     fitting = shorten_texts(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
     passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
     reply = llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)).text
-    return "" if json_values(reply) == [{"passages": []}] else reply
+    return "" if parse_json_values(reply) == [{"passages": []}] else reply
 
 
 def shorten_texts(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:

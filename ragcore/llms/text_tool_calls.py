@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragcore.llms.tool_call import ToolCall
-from ragcore.text.json_replies import read_json
+from ragcore.text.json_replies import parse_json_at
 
 Tools = Sequence[Mapping[str, Any]]  # in OpenAI's format
 
@@ -72,7 +72,7 @@ def _objects(text: str) -> list[Any]:
         if text[at] not in "[{":
             return []
         try:
-            value, at = read_json(text, at)
+            value, at = parse_json_at(text, at)
         except ValueError:
             return []
         values += value if isinstance(value, list) else [value]
@@ -85,7 +85,7 @@ def _first_object(text: str) -> str:
     Some models' templates have calls in doubled braces, and models close fewer or more than they open."""
     opened = re.sub(r"^\{+", "{", text)
     try:
-        _, end = read_json(opened, 0)
+        _, end = parse_json_at(opened, 0)
     except ValueError:
         return text
     return opened[:end] if not opened[end:].strip("} \n") else text

@@ -13,7 +13,7 @@ from ragcore.content_blocks import ToolCallBlock
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.tool_call import ToolCall
 from ragcore.schema import ChatMessage, ChatResponse, MessageRole
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import parse_loose_json
 from ragcore.tools import BaseTool, ToolOutput, ToolSelection, as_tools, run_tool
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _selection(call: Any) -> ToolSelection:
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
     try:
-        value = loose_json(call.function.arguments or "{}")
+        value = parse_loose_json(call.function.arguments or "{}")
     except ValueError as error:
         value = error
     if not isinstance(value, Mapping):

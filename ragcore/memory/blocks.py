@@ -29,7 +29,7 @@ from ragcore.concurrency import run_coroutine
 from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CONDENSE_FACTS, EXTRACT_FACTS
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, TextNode, new_id
@@ -138,7 +138,7 @@ class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
 
     async def _ask(self, ours: Any, wording: Wording, messages: list[ChatMessage], **values: str) -> list[str]:
         llm: LLM = self.llm
-        call = LLMCall(in_place_of(ours, wording, llm), {**values, "chat_history": tuple(messages)})
+        call = LLMCall(replace_prompt(ours, wording, llm), {**values, "chat_history": tuple(messages)})
         reply = (await llm.achat([ChatMessage(content=call.messages()[-1].content)])).message.content
         lines = re.findall(r"<fact>(.*?)</fact>", reply, re.DOTALL) or reply.splitlines()
         return [fact for line in lines if (fact := line.strip(" -*\n")) and not fact.startswith("<")]

@@ -11,7 +11,7 @@ from ragcore.llms.context_window import rank_texts
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Prompt
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
@@ -47,7 +47,7 @@ class LLMRerank(BaseNodePostprocessor):
         if choice_batch_size < 1:
             raise ValueError(f"choice_batch_size must be at least 1, not {choice_batch_size}")
         self._llm = services(llm).llm
-        self._prompt = in_place_of(CHOICE_SELECT, choice_select_prompt, self._llm)
+        self._prompt = replace_prompt(CHOICE_SELECT, choice_select_prompt, self._llm)
         self._batch = choice_batch_size
         self._top_n = top_n
 
@@ -100,7 +100,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         if not 0 < step <= window_size:
             raise ValueError(f"step must be from 1 to window_size, {window_size}, not {step}")
         self._llm = services(llm).llm
-        self._prompt = in_place_of(CHOICE_SELECT, rankgpt_rerank_prompt, self._llm)
+        self._prompt = replace_prompt(CHOICE_SELECT, rankgpt_rerank_prompt, self._llm)
         self._top_n = top_n
         self._window = window_size
         self._step = step

@@ -12,7 +12,7 @@ from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Passage, Variables
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import NEIGHBOUR
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.settings import services
@@ -64,7 +64,7 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
         self._read = _reader_of(docstore)
         self._llm = services(llm).llm
         self._count = num_nodes
-        self._prompt = in_place_of(NEIGHBOUR, prompt, self._llm)
+        self._prompt = replace_prompt(NEIGHBOUR, prompt, self._llm)
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         question = question_of(query_bundle)

@@ -1,8 +1,8 @@
 """Text from documents as a prompt shows it: between delimiters that no document can guess, and without lines that pose as ours.
 
-A document may hold "[3] handbook.pdf", "Question:" or a chat template's <|im_start|>, by chance or by intent. `defuse` puts an
-invisible character (U+2060, word joiner) behind the first character of such a mark, so that neither a server nor a model takes
-it for one of the prompt's. `restore` takes the character out again, from a document's text and from what a model copies of it.
+A document may contain "[3] handbook.pdf", "Question:" or a chat template's <|im_start|>, by chance or by intent. `escape_marks`
+puts an invisible character (U+2060, word joiner) behind the first character of such a mark, so that neither a server nor a model
+takes it for one of the prompt's. `restore` removes it from a document's text and from what a model copies of it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _HEAD = re.compile(r"^[^\w\n\[<]*\[(?=[^\S\n]*\d+[^\S\n]*\])", re.MULTILINE)
 _LETTER = re.compile(r"\w|[<\[]")
 
 
-def defuse(text: str, *, numbered: bool = True) -> str:
+def escape_marks(text: str, *, numbered: bool = True) -> str:
     """The text with an invisible character in each mark that only a prompt may use. Nothing else changes.
 
     `numbered`: lines that begin with a number in brackets are such marks, too, as passages in the prompt begin that way.
 
-    >>> defuse("Answer: yes").encode("unicode_escape")
+    >>> escape_marks("Answer: yes").encode("unicode_escape")
     b'A\\\\u2060nswer: yes'
     """
     text = _MARKS.sub(_defuse_mark, text.replace(JOINER, JOINER * 2))
@@ -46,7 +46,7 @@ def defuse(text: str, *, numbered: bool = True) -> str:
 
 
 def restore(text: str) -> str:
-    """The text as it was before `defuse`."""
+    """The text as it was before `escape_marks`."""
     return re.sub(f"{JOINER}({JOINER}?)", r"\1", text)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from ragcore.prompts.prompt import Prompt
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 
 PromptDictType: TypeAlias = dict[str, Prompt]
 PromptMixinType: TypeAlias = dict[str, "PromptMixin"]
@@ -61,4 +61,4 @@ class PromptMixin:
         llm = getattr(self, "_llm", None) or getattr(self, "llm", None)
         for name, prompt in prompts.items():
             attribute = self.prompt_attributes[name]
-            setattr(self, attribute, in_place_of(getattr(self, attribute), prompt, llm))
+            setattr(self, attribute, replace_prompt(getattr(self, attribute), prompt, llm))

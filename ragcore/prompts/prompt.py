@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from ragcore.content_blocks import Block
-from ragcore.prompts.document_text import CLOSING, OPENING, defuse
+from ragcore.prompts.document_text import CLOSING, OPENING, escape_marks
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -52,9 +52,9 @@ class Passage:
 
     def __str__(self) -> str:
         if self.number is None:
-            return defuse(self.text, numbered=False)
-        head = f"[{self.number}] {defuse(' '.join(self.source.split()))}".rstrip()
-        return f"{head}\n{defuse(self.text)}"
+            return escape_marks(self.text, numbered=False)
+        head = f"[{self.number}] {escape_marks(' '.join(self.source.split()))}".rstrip()
+        return f"{head}\n{escape_marks(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
 from ragcore.errors import LLMProtocolError
-from ragcore.text.json_replies import json_values
+from ragcore.text.json_replies import parse_json_values
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,7 +32,7 @@ def parse_form(reply: str, model: type[Form]) -> Form:
     its items. LLMProtocolError for no such object, or several different ones."""
     from pydantic import ValidationError
 
-    values = json_values(reply)
+    values = parse_json_values(reply)
     if not values:
         raise _not_of_the_form(model, "it is no JSON")
     problem: ValidationError | None = None

@@ -256,7 +256,7 @@ def _add_format(message: RenderedMessage, parser: BaseOutputParser) -> RenderedM
 Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
 
 
-def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
+def replace_prompt(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
     """The prompt that replaces one of ours. A template or text gets its name, task and stops; a whole Prompt has its own."""
     if isinstance(wording, str):
         wording = PromptTemplate(wording)

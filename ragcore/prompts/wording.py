@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragcore.prompts.document_text import defuse
+from ragcore.prompts.document_text import escape_marks
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -213,7 +213,7 @@ Answer: the answer, in the language of the question"""
 
 def observation(result: str) -> str:
     """The message with a tool's result for a model that follows REACT."""
-    return f"Observation: {defuse(result, numbered=False)}"
+    return f"Observation: {escape_marks(result, numbered=False)}"
 
 
 def unreadable(problem: str) -> str:

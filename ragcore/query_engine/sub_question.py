@@ -13,7 +13,7 @@ from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Variables
 from ragcore.prompts.structured_output import list_schema
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import SUB_QUESTIONS
 from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.query_engine.router import EngineTool
@@ -23,7 +23,7 @@ from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.selectors import HasDescription
 from ragcore.settings import services
-from ragcore.text.json_replies import json_values
+from ragcore.text.json_replies import parse_json_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LLMQuestionGenerator(PromptMixin):
     def __init__(self, llm: LLM | None = None, prompt_template_str: Wording = SUB_QUESTIONS) -> None:
         """The prompt names the tools as {tools_str} and the question as {query_str}."""
         self._llm = services(llm).llm
-        self._prompt = in_place_of(SUB_QUESTIONS, prompt_template_str, self._llm)
+        self._prompt = replace_prompt(SUB_QUESTIONS, prompt_template_str, self._llm)
 
     def generate(self, tools: Sequence[HasDescription], query: str | QueryBundle) -> list[SubQuestion]:
         """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
@@ -142,7 +142,7 @@ def combined_parts(
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
     """The sub-questions in the JSON of a model's reply, in its order."""
-    pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
+    pairs = [(item.get("sub_question"), item.get("tool_name")) for value in parse_json_values(reply) for item in _items(value)]
     return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
 
 

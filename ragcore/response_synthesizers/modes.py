@@ -21,7 +21,7 @@ from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
 from ragcore.schema import ChatMessage
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import parse_loose_json
 
 Pieces: TypeAlias = Generator[str, None, str]
 
@@ -177,7 +177,7 @@ def satisfied_answer(reply: str) -> str:
     """The "answer" of a reply to a `structured` prompt; "" where "query_satisfied" denies it. Many models reply in
     plain words, which are the answer."""
     try:
-        values = loose_json(reply)
+        values = parse_loose_json(reply)
     except ValueError:
         return reply.strip()
     if not isinstance(values, dict) or not values.keys() & {"answer", "query_satisfied"}:

@@ -17,7 +17,7 @@ from ragcore.observe import Span, start, stream_in
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import parse_form
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
@@ -378,5 +378,5 @@ def get_response_synthesizer(
 def _reword(prompts: Prompts, templates: Mapping[str, Wording | None], llm: LLM) -> Prompts:
     """`prompts` with these templates in the place of the default ones."""
     usual = Prompts()
-    new = {kind: in_place_of(getattr(usual, kind), template, llm) for kind, template in templates.items() if template}
+    new = {kind: replace_prompt(getattr(usual, kind), template, llm) for kind, template in templates.items() if template}
     return replace(prompts, **new)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.prompts.templates import in_place_of
+from ragcore.prompts.templates import replace_prompt
 from ragcore.prompts.wording import FILTER_QUERY
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
@@ -73,7 +73,7 @@ class VectorIndexAutoRetriever(BaseRetriever):
         self._index = index
         self._info = vector_store_info
         self._llm = services(llm).llm
-        self._prompt = in_place_of(FILTER_QUERY, prompt_template_str or FILTER_QUERY, self._llm)
+        self._prompt = replace_prompt(FILTER_QUERY, prompt_template_str or FILTER_QUERY, self._llm)
         self._most, self._usual, self._empty = max_top_k, similarity_top_k, empty_query_top_k or similarity_top_k
         self._always = [extra_filters] if extra_filters else []
         self._options = retriever_options

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import REPHRASE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
@@ -64,7 +64,7 @@ class QueryFusionRetriever(BaseRetriever):
         self.verbose = verbose
         self._retrievers = tuple(retrievers)
         self._llm = services(llm).llm
-        self._prompt = in_place_of(REPHRASE, query_gen_prompt, self._llm)
+        self._prompt = replace_prompt(REPHRASE, query_gen_prompt, self._llm)
         self._mode = mode
         self._top_k = similarity_top_k
         self._num_queries = num_queries

@@ -11,7 +11,7 @@ from typing import ClassVar
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import DECOMPOSE, HYDE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, as_bundle
@@ -56,7 +56,7 @@ class HyDEQueryTransform(BaseQueryTransform):
 
     def __init__(self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True) -> None:
         self._llm = services(llm).llm
-        self._prompt = in_place_of(HYDE, hyde_prompt, self._llm)
+        self._prompt = replace_prompt(HYDE, hyde_prompt, self._llm)
         self._include_original = include_original
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
@@ -76,7 +76,7 @@ class DecomposeQueryTransform(BaseQueryTransform):
     def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE, verbose: bool = False) -> None:
         self._llm = services(llm).llm
         self.verbose = verbose
-        self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
+        self._prompt = replace_prompt(DECOMPOSE, decompose_query_prompt, self._llm)
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
         question = self._next_question(query, metadata)

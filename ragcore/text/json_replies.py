@@ -28,12 +28,12 @@ _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPES = {"\\'": "'", '"': '\\"'}  # JSON has no \', and a quote inside single quotes needs a backslash
 
 
-def loose_json(text: str) -> Any:
+def parse_loose_json(text: str) -> Any:
     """The one value in `text`. Citations such as [2] around it are prose, and a repeated value is one value.
 
     ValueError if there is none, if it cannot be read with certainty, and if there are different ones.
 
-    >>> loose_json("Sure: {'answer': 42,}")
+    >>> parse_loose_json("Sure: {'answer': 42,}")
     {'answer': 42}
     """
     text = text.lstrip("\ufeff")
@@ -50,7 +50,7 @@ def loose_json(text: str) -> Any:
     return values[0]
 
 
-def json_values(text: str) -> list[Any]:
+def parse_json_values(text: str) -> list[Any]:
     """All JSON values in `text`, in order: one, or several objects after each other, perhaps in prose.
 
     The list ends at the first that cannot be read, such as the end of a truncated reply. Citations such as
@@ -71,8 +71,8 @@ def _readable_values(text: str) -> list[Any]:
     return values
 
 
-def read_json(text: str, start: int = 0) -> tuple[Any, int]:
-    """The object or array that begins at `text[start]`, and where it ends. ValueError as in `loose_json`."""
+def parse_json_at(text: str, start: int = 0) -> tuple[Any, int]:
+    """The object or array that begins at `text[start]`, and where it ends. ValueError as in `parse_loose_json`."""
     tokens: list[tuple[str, str]] = []
     depth = 0
     position = start
@@ -91,7 +91,7 @@ def _values_in_prose(text: str) -> Iterator[Any]:
     position = 0
     while match := _BRACKET.search(text, position):
         try:
-            value, position = read_json(text, match.start())
+            value, position = parse_json_at(text, match.start())
         except ValueError:
             if match.group() in ("[", "{"):  # no whole pair
                 raise

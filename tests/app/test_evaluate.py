@@ -270,7 +270,7 @@ def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, a
 
     made = kept.add_set("Left behind", [Question("How many steps has the Herring Stair?", ("214",))])
     run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model="")
-    kept.take_up(run.id)
+    kept.claim_run(run.id)
     database.close()
     evaluate.reload()
     evaluate.get_by_text("Three passages: stopped after 0 questions.").wait_for()
@@ -290,7 +290,7 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
     questions = [Question("How many steps has the Herring Stair?", ("214",)), Question("Who built it?", ("Edwin Rusk",))]
     made = kept.add_set("Half done", questions)
     run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=True, model="another")
-    kept.take_up(run.id)
+    kept.claim_run(run.id)
     kept.add_result(run.id, Result(questions[0], {"hit_rate": 1.0}, 0.1, answer="214 [1]"))
     kept.end_run(run.id, "stopped")
     database.close()

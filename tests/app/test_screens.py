@@ -78,7 +78,7 @@ def made(app: App, browser: Browser) -> Iterator[Made]:
     chosen = kept.add_set("Two questions", questions)
     for name, mrr in (("Six passages", 1.0), ("Three passages", 0.5)):
         run = kept.begin_run(chosen.id, Setting(name, Ask("", None)), answering=False, model="")
-        kept.take_up(run.id)
+        kept.claim_run(run.id)
         for question in kept.questions(chosen.id):
             kept.add_result(run.id, Result(question, {"hit_rate": 1.0, "mrr": mrr, "ndcg": mrr}, 0.2))
         kept.end_run(run.id, "done")

@@ -49,7 +49,7 @@ def test_sets_settings_and_results_are_readable_elsewhere(
     made = kept.add_set("Towers", [WHO, WHEN])
     setting = kept.keep_setting(SETTING)
     run = kept.begin_run(made.id, setting, answering=True, model="tiny")
-    assert kept.take_up(run.id)
+    assert kept.claim_run(run.id)
     found = RetrievedPassage("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
     result = Result(WHO, {"mrr": 0.5}, 1.5, (found,), "Ada.", {"faithfulness": "YES"})
     assert kept.add_result(run.id, result)
@@ -93,7 +93,7 @@ def test_what_nobody_signs_was_stopped_and_can_go_on(kept: Evaluations, clock: C
 def test_stopped_run_keeps_its_results_and_accepts_no_more(kept: Evaluations) -> None:
     made = kept.add_set("Towers", [WHO, WHEN])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
-    assert kept.take_up(run.id)
+    assert kept.claim_run(run.id)
     assert kept.add_result(run.id, Result(WHO, {}, 1.0))
     kept.end_run(run.id, "stopped")
     assert not kept.add_result(run.id, Result(WHEN, {}, 1.0))
@@ -115,7 +115,7 @@ def test_a_failure_is_kept_in_words_until_it_goes_on(kept: Evaluations) -> None:
 def test_a_set_goes_with_all_that_was_measured_with_it(kept: Evaluations) -> None:
     made = kept.add_set("Towers", [WHO])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
-    kept.take_up(run.id)
+    kept.claim_run(run.id)
     kept.add_result(run.id, Result(WHO, {}, 1.0))
     kept.delete_set(made.id)
     assert (kept.sets(), kept.run(run.id), kept.scores(run.id)) == ([], None, [])
@@ -139,7 +139,7 @@ def test_names_are_cleaned_and_a_setting_replaces_its_namesake(kept: Evaluations
 def test_copy_adds_missing_items_and_stops_running_ones(kept: Evaluations, clock: Clock) -> None:
     made = kept.add_set("Towers", [WHO, WHEN])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
-    kept.take_up(run.id)
+    kept.claim_run(run.id)
     kept.add_result(run.id, Result(WHO, {"mrr": 1.0}, 1.0))
     dumped = list(kept.dump())
     kept.load(iter(dumped))

@@ -177,7 +177,7 @@ def test_what_another_model_began_is_begun_anew_and_never_mixed(open_library: Ca
     made = before.evaluations.add_set("Mine", questions)
     begun = [before.evaluations.begin_run(made.id, USUAL, answering=answers, model="first") for answers in (True, False, True)]
     for run in begun:
-        before.evaluations.take_up(run.id)
+        before.evaluations.claim_run(run.id)
         if run is not begun[2]:
             before.evaluations.add_result(run.id, measure(before, questions[0], USUAL.ask, answering=run.answering))
         before.evaluations.end_run(run.id, "stopped")
@@ -206,7 +206,7 @@ def test_what_a_killed_process_left_is_stopped_and_goes_on(
     library = open_library(tower=TOWER)
     made = library.evaluations.add_set("Mine", [Question("Who?", ("Ada",))])
     run = library.evaluations.begin_run(made.id, USUAL, answering=False, model="")
-    library.evaluations.take_up(run.id)
+    library.evaluations.claim_run(run.id)
     now = time.time()
     monkeypatch.setattr(library.evaluations, "_clock", lambda: now + 60)
     assert ended(library, run).state == "stopped"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.prompts.document_text import CLOSING, JOINER, OPENING, defuse, restore
+from ragcore.prompts.document_text import CLOSING, JOINER, OPENING, escape_marks, restore
 from ragcore.prompts.prompt import Passage, Prompt, Task
 from ragcore.prompts.templates import ChatPromptTemplate
 from ragcore.prompts.wording import CONTEXT_CHAT, TEXT_QA
@@ -52,7 +52,7 @@ def test_prompt_marks_in_a_passage_are_broken_by_a_joiner(mark: str) -> None:
     "text", ["As said in [3], it is.", "The question: who?", "a < b | c", "Answering: no", "| [x] |", "[note]"]
 )
 def test_other_text_stays_as_it_is(text: str) -> None:
-    assert defuse(text) == text
+    assert escape_marks(text) == text
 
 
 def test_citations_in_texts_without_a_number_stay_citations() -> None:
@@ -61,7 +61,7 @@ def test_citations_in_texts_without_a_number_stay_citations() -> None:
 
 @given(st.lists(st.sampled_from(["[3]", "Answer:", "\n", JOINER, "<|x|>", " ", "a"])).map("".join))
 def test_any_mix_of_marks_can_be_restored(text: str) -> None:
-    assert restore(defuse(text)) == text
+    assert restore(escape_marks(text)) == text
 
 
 def test_a_file_s_name_cannot_pose_as_a_line_of_the_prompt() -> None:

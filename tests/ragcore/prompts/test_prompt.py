@@ -17,7 +17,7 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
-from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, in_place_of
+from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, replace_prompt
 from ragcore.prompts.wording import REFINE, TEXT_QA, ask_for_verdict
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -108,7 +108,7 @@ def test_the_first_template_whose_condition_holds_is_selected() -> None:
     ],
 )
 def test_template_replacing_a_prompt_takes_over_its_task(wording: Any) -> None:
-    prompt = in_place_of(REFINE, wording, ScriptedLLM(context_window=80_000))
+    prompt = replace_prompt(REFINE, wording, ScriptedLLM(context_window=80_000))
     assert (prompt.name, prompt.task, prompt.variables) == ("refine", Task.REFINE, {"context_str", "query_str"})
     values: Mapping[str, Any] = {"context_str": (Passage("one", 1),), "query_str": "Who?", "existing_answer": "A"}
     (message,) = prompt.render(values)
@@ -127,7 +127,7 @@ def test_a_prompt_shows_what_it_says() -> None:
 
 def test_a_prompt_in_the_place_of_another_keeps_its_name() -> None:
     own = Prompt("own", Task.ANSWER, TEXT_QA.messages)
-    assert in_place_of(TEXT_QA, own, ScriptedLLM()) is own
+    assert replace_prompt(TEXT_QA, own, ScriptedLLM()) is own
 
 
 def test_a_template_goes_wherever_a_prompt_goes() -> None:
@@ -197,7 +197,7 @@ def test_format_goes_into_the_system_message_or_else_the_last() -> None:
 
 def test_format_is_an_instruction_and_the_rest_keeps_its_origin() -> None:
     template = PromptTemplate("{query_str}", output_parser=InCapitals())
-    (message,) = in_place_of(TEXT_QA, template, ScriptedLLM()).render({"query_str": "Why?"})
+    (message,) = replace_prompt(TEXT_QA, template, ScriptedLLM()).render({"query_str": "Why?"})
     assert [(part.origin, part.text) for part in message.parts] == [
         (Origin.QUESTION, "Why?"),
         (Origin.INSTRUCTIONS, "\n\nAnswer in {capitals}."),

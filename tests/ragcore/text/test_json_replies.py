@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcore.text.json_replies import json_values, loose_json, read_json
+from ragcore.text.json_replies import parse_json_at, parse_json_values, parse_loose_json
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
@@ -21,10 +21,10 @@ PROSE = st.text(st.characters(exclude_characters="[]{}`", exclude_categories=["C
 @given(VALUES, st.booleans(), st.sampled_from([None, 2]))
 def test_a_value_alone_or_in_a_fence_reads_back(value: Any, ascii_only: bool, indent: int | None) -> None:
     written = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    assert loose_json(written) == value
-    assert loose_json(f"  \n{written}\n") == value
-    assert loose_json(f"Here you are:\n```json\n{written}\n```\nAnything else?") == value
-    assert loose_json(f"```\r\n{written}\r\n```") == value
+    assert parse_loose_json(written) == value
+    assert parse_loose_json(f"  \n{written}\n") == value
+    assert parse_loose_json(f"Here you are:\n```json\n{written}\n```\nAnything else?") == value
+    assert parse_loose_json(f"```\r\n{written}\r\n```") == value
 
 
 @settings(deadline=None, max_examples=60)
@@ -33,8 +33,8 @@ def test_an_object_or_array_among_prose_reads_back(value: Any, before: str, afte
     written = json.dumps(value)
     start = len(f"So {before}\n")
     reply = f"So {before}\n{written}\n{after}"
-    assert loose_json(reply) == value
-    assert read_json(reply, start) == (value, start + len(written))
+    assert parse_loose_json(reply) == value
+    assert parse_json_at(reply, start) == (value, start + len(written))
 
 
 @settings(deadline=None, max_examples=60)
@@ -43,9 +43,9 @@ def test_what_python_prints_reads_back(value: Any) -> None:
     printed = repr(value)
     if "\\x" in printed or "\\U" in printed:  # escapes that JSON does not have
         with pytest.raises(ValueError, match="scape"):
-            loose_json(printed)
+            parse_loose_json(printed)
     else:
-        assert loose_json(printed) == ast.literal_eval(printed)
+        assert parse_loose_json(printed) == ast.literal_eval(printed)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_python_prints_reads_back(value: Any) -> None:
     ],
 )
 def test_habits_of_other_languages_are_forgiven(text: str, value: Any) -> None:
-    assert loose_json(text) == value
+    assert parse_loose_json(text) == value
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_habits_of_other_languages_are_forgiven(text: str, value: Any) -> None:
 )
 def test_what_cannot_be_read_with_certainty_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|delimiter|value|property|control|line"):
-        loose_json(text)
+        parse_loose_json(text)
 
 
 @pytest.mark.parametrize("text", ["[" + "a" * 200_000, '"\\' * 100_000, "{" * 100_000, "[a] " * 10_000, "'" * 100_000])
 def test_long_nonsense_is_refused_at_once(text: str) -> None:
     begin = time.process_time()
     with pytest.raises(ValueError, match=r"JSON|delimiter|value|property|control|line"):
-        loose_json(text)
+        parse_loose_json(text)
     assert time.process_time() - begin < 2.0
 
 
@@ -123,4 +123,4 @@ def test_long_nonsense_is_refused_at_once(text: str) -> None:
     ],
 )
 def test_all_json_values_are_read_up_to_a_truncated_one(text: str, values: list[Any]) -> None:
-    assert json_values(text) == values
+    assert parse_json_values(text) == values
