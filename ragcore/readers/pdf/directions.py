@@ -70,61 +70,60 @@ def text_page(page: pdfium.PdfPage) -> tuple[pdfium.PdfTextPage, int]:
 
 def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
     count = text.count_chars()
-    return [_direction(text, place) for place in range(0, count, max(count // size, 1))]
+    return [_direction(text, index) for index in range(0, count, max(count // size, 1))]
 
 
-def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
+def find_directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
     """The direction of each character; () if all have that of the page. `pieces` are the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
     tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL_RATIO * (piece[x + 2] - piece[x])]
-    if all((place := place_in(text, piece)) >= 0 and _direction(text, place) in (main, None) for piece in tall):
+    indexes = (find_character(text, piece) for piece in tall)
+    if all(index >= 0 and _direction(text, index) in (main, None) for index in indexes):
         return ()
     out: list[int] = []
-    for place in range(text.count_chars()):
-        direction = _direction(text, place)
+    for index in range(text.count_chars()):
+        direction = _direction(text, index)
         out.append((out[-1] if out else main) if direction is None else direction)
     return out if set(out) != {main} else ()
 
 
-def place_in(text: pdfium.PdfTextPage, piece: Corners) -> int:
+def find_character(text: pdfium.PdfTextPage, piece: Corners) -> int:
     """The index of a character in the rectangle; negative for none."""
     x0, bottom, x1, top = piece
     half = max(x1 - x0, top - bottom) / 2
     return int(pdfium.FPDFText_GetCharIndexAtPos(text, (x0 + x1) / 2, (bottom + top) / 2, half, half))
 
 
-def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
+def character_boxes(text: pdfium.PdfTextPage, main: int, directions: Sequence[int]) -> BoxOf:
     """A function from a character to the rectangle around it, rotated by its direction; None if it has none.
-
-    `ways` has the direction of each character; () if all have the direction `main`.
-    """
+    `directions` has the direction of each character; () if all have the direction `main`."""
     raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # looked up once for all characters
 
-    def box_of(place: int) -> Corners | None:
-        if not get_box(raw, place, box):
+    def box_of(index: int) -> Corners | None:
+        if not get_box(raw, index, box):
             return None
         corners = x0, bottom, x1, top = box.left, box.bottom, box.right, box.top
         if not (x1 > x0 and top > bottom):
             return None
-        way = ways[place] if ways else main
-        return rotate(corners, way) if way > 0 else corners
+        direction = directions[index] if directions else main
+        return rotate(corners, direction) if direction > 0 else corners
 
     return box_of
 
 
-def direction_of(text: pdfium.PdfTextPage, place: int) -> int:
+def direction_of(text: pdfium.PdfTextPage, index: int) -> int:
     """The direction of a character; 0 if it has none."""
-    return max(_direction(text, place) or 0, 0)
+    return max(_direction(text, index) or 0, 0)
 
 
-def _direction(text: pdfium.PdfTextPage, place: int) -> int | None:
+def _direction(text: pdfium.PdfTextPage, index: int) -> int | None:
     """The direction of a character; None for one that PDFium inserted, such as the end of a line."""
     matrix = pdfium.FS_MATRIX()
-    if not pdfium.FPDFText_GetMatrix(text, place, matrix) or not (matrix.a or matrix.b):
+    if not pdfium.FPDFText_GetMatrix(text, index, matrix) or not (matrix.a or matrix.b):
         return None
-    if matrix.a > 0 and not matrix.b and pdfium.FPDFText_IsGenerated(text, place) == 1:
+    if matrix.a > 0 and not matrix.b and pdfium.FPDFText_IsGenerated(text, index) == 1:
         return None
-    sign = -1 if pdfium.FPDFText_GetFontSize(text, place) < 0 else 1
+    sign = -1 if pdfium.FPDFText_GetFontSize(text, index) < 0 else 1
     degrees = math.degrees(math.atan2(sign * matrix.b, sign * matrix.a))
     quarters = round(degrees / 90)
     return quarters % 4 if abs(degrees - 90 * quarters) <= MAX_SLANT else NO_DIRECTION

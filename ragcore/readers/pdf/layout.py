@@ -21,7 +21,7 @@ from typing import Any
 from ragcore.readers import typography
 from ragcore.readers.encodings import clean
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.directions import NO_DIRECTION, BoxOf, Corners, character_boxes, directions, rotate_all
+from ragcore.readers.pdf.directions import NO_DIRECTION, BoxOf, Corners, character_boxes, find_directions, rotate_all
 from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
@@ -42,61 +42,63 @@ _RIGHT_TO_LEFT_WORDS = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIG
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """The characters of a page: `signs` as PDFium returns them, `readings` with corrections, and `ways`, the direction of each.
-    `box_of` returns the rectangle of one, rotated by its direction. A place is the index of a character on the page."""
+    """The `characters` of a page as PDFium returns them, their `readings` with corrections, and their `directions`.
+    `box_of` returns the rectangle of the character at an index, rotated by its direction."""
 
     text: pdfium.PdfTextPage
-    signs: str
+    characters: str
     readings: Sequence[str]
-    ways: Sequence[int]
+    directions: Sequence[int]
     box_of: BoxOf
 
     def spell(self, first: int, last: int) -> str:
         return self.join(range(first, last + 1))
 
-    def join(self, places: Iterable[int]) -> str:
-        return _make_legible(typography.plain("".join(self.readings[place] for place in places)))
+    def join(self, indexes: Iterable[int]) -> str:
+        return _make_legible(typography.plain("".join(self.readings[index] for index in indexes)))
 
-    def line(self, places: Sequence[int], first: int, last: int) -> Line:
+    def line(self, indexes: Sequence[int], first: int, last: int) -> Line:
         """The line of these characters. Its first and last letter determine the style."""
-        return Line(self.join(places), *_style(self.text, self.box_of, first, last), places=places)
+        return Line(self.join(indexes), *_style(self.text, self.box_of, first, last), indexes=indexes)
 
 
-def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
+def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, with_indexes: bool = False) -> list[Line]:
     """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
-
-    With `places` each line has the indexes of its characters on the page.
-    """
-    whole = text.get_text_range()
+    `with_indexes`: each line has the indexes of its characters on the page."""
+    page_text = text.get_text_range()
     pieces = text_pieces(text)
-    ways = directions(text, main, pieces)
+    directions = find_directions(text, main, pieces)
+    main_first = sorted({main, *directions} - {NO_DIRECTION}, key=lambda direction: direction != main)
+    rotated = {direction: rotate_all(pieces, direction) for direction in main_first}
     ruled = {
-        way: [grid for grid in grids(paths, way) if _may_fill(grid, rotate_all(pieces, way))]
-        for way in sorted({main, *ways} - {NO_DIRECTION}, key=lambda way: way != main)
+        direction: [grid for grid in grids(paths, direction) if _may_fill(grid, own_pieces)]
+        for direction, own_pieces in rotated.items()
     }
-    gaps = any(_has_gaps(rotate_all(pieces, way)) for way in ruled)
-    box_of = character_boxes(text, main, ways)
-    shifted = _read_shifted(text, whole, main, pieces)
-    if not (places or any(ruled.values()) or _RIGHT_TO_LEFT_WORDS.search(whole) or gaps or _has_rows_of_numbers(whole)):
-        return list(_drawn_lines(text, whole, box_of, shifted))
-    signs = _signs(text, whole)
-    readings = [shifted.get(place, sign) for place, sign in enumerate(signs)] if shifted else signs
-    return list(_placed_lines(_Letters(text, signs, readings, ways or [main] * len(signs), box_of), ruled, places))
+    tabular = any(map(_has_gaps, rotated.values())) or any(ruled.values()) or _has_rows_of_numbers(page_text)
+    box_of = character_boxes(text, main, directions)
+    shifted = _read_shifted(text, page_text, main, pieces)
+    if not (with_indexes or tabular or _RIGHT_TO_LEFT_WORDS.search(page_text)):
+        return list(_drawn_lines(text, page_text, box_of, shifted))
+    characters = _read_characters(text, page_text)
+    readings = [shifted.get(index, character) for index, character in enumerate(characters)]
+    letters = _Letters(text, characters, readings, directions or [main] * len(characters), box_of)
+    return list(_placed_lines(letters, ruled, with_indexes))
 
 
-def _read_shifted(text: pdfium.PdfTextPage, whole: str, main: int, pieces: list[Corners]) -> dict[int, str]:
+def _read_shifted(text: pdfium.PdfTextPage, page_text: str, main: int, pieces: list[Corners]) -> dict[int, str]:
     """The readings of characters that are raised, lowered, or next to a drop cap."""
     possible = list(candidates(pieces, rotate_all(pieces, main)))
-    return ShiftedLetters(text, _signs(text, whole), main).read(possible) if possible else {}
+    return ShiftedLetters(text, _read_characters(text, page_text), main).read(possible) if possible else {}
 
 
-def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
+def _drawn_lines(text: pdfium.PdfTextPage, page_text: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
     """PDFium's lines. Only lines that `_near_headlines` selects get a style, because looking it up takes long."""
-    raw_lines = whole.split("\n")
-    firsts: list[int] = []  # the place of the first character of each line, if letters are shifted
+    raw_lines = page_text.split("\n")
+    firsts: list[int] = []  # the index of each line's first character, if letters are shifted
     if shifted:
-        readings = [shifted.get(place, sign) for place, sign in enumerate(_signs(text, whole))]
-        firsts = [0, *(place + 1 for place, sign in enumerate(readings) if sign == "\n")]
+        characters = _read_characters(text, page_text)
+        readings = [shifted.get(index, character) for index, character in enumerate(characters)]
+        firsts = [0, *(index + 1 for index, character in enumerate(readings) if character == "\n")]
         raw_lines = typography.plain("".join(readings)).split("\n")
     lines = [line.rstrip() for line in raw_lines]
     with_style = _near_headlines(lines)
@@ -128,9 +130,9 @@ def _style(text: pdfium.PdfTextPage, box_of: BoxOf, first: int, last: int) -> tu
     return (box[3] - box[1] if box else 0.0), _is_bold(text, first) and _is_bold(text, last)
 
 
-def _is_bold(text: pdfium.PdfTextPage, place: int) -> bool:
+def _is_bold(text: pdfium.PdfTextPage, index: int) -> bool:
     name = ctypes.create_string_buffer(100)
-    pdfium.FPDFText_GetFontInfo(text, place, name, len(name), None)
+    pdfium.FPDFText_GetFontInfo(text, index, name, len(name), None)
     return bool(_BOLD.search(name.value))
 
 
@@ -177,23 +179,25 @@ def _has_gaps(pieces: list[Corners]) -> bool:
     return False
 
 
-def _has_rows_of_numbers(whole: str) -> bool:
+def _has_rows_of_numbers(page_text: str) -> bool:
     """Whether consecutive lines have several numbers each, as rows of a table that are drawn at once."""
     lines = 0
-    for line in whole.split("\n"):
+    for line in page_text.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
         if lines >= MIN_ROWS:
             return True
     return False
 
 
-def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool) -> Iterator[Line]:
+def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], with_indexes: bool) -> Iterator[Line]:
     """The lines in reading order, from the position of every letter. `ruled`: the grids by direction."""
-    runs_and_ways = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
-    blocks: dict[int, list[Line]] = {}  # tables and columns, by the place of their first character
-    block_of: dict[int, int] = {}  # from the first character of a run to that of the run's block
-    for way, tables in ruled.items():
-        runs = [run.rotate(own, way) for own, run in runs_and_ways if own != NO_DIRECTION and run.first not in block_of]
+    characters, directions = letters.characters, letters.directions
+    directed_runs = list(runs_of(characters, letters.box_of, letters.spell, directions, ruled))
+    blocks: dict[int, list[Line]] = {}  # tables and columns, by the index of their first character
+    block_of: dict[int, int] = {}  # from a run's `first` to the index of its block
+    for direction, tables in ruled.items():
+        free = [(own, run) for own, run in directed_runs if own != NO_DIRECTION and run.first not in block_of]
+        runs = [run.rotate(own, direction) for own, run in free]
         found_tables = list(in_grids(runs, tables))
         in_tables = {run.first for rows in found_tables for run in runs_in(rows)}
         columns: list[list[Run]] = []
@@ -203,11 +207,11 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool)
             elif not is_list(rows):
                 found_tables.append(rows)
         for rows in found_tables:
-            _add_block(blocks, block_of, runs_in(rows), table_lines(rows, places))
+            _add_block(blocks, block_of, runs_in(rows), table_lines(rows, with_indexes))
         for column_runs in columns:
             lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
             _add_block(blocks, block_of, column_runs, lines)
-    yield from _in_order(letters, [run for _, run in runs_and_ways], block_of, blocks)
+    yield from _in_order(letters, [run for _, run in directed_runs], block_of, blocks)
 
 
 def _add_block(blocks: dict[int, list[Line]], block_of: dict[int, int], runs: list[Run], lines: list[Line]) -> None:
@@ -218,10 +222,10 @@ def _add_block(blocks: dict[int, list[Line]], block_of: dict[int, int], runs: li
 
 
 def _in_order(letters: _Letters, runs: list[Run], block_of: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
-    """The lines of running text, with each block at the place of its first letter."""
+    """The lines of running text, with each block where its first letter is."""
     finished: set[int] = set()  # blocks whose lines were yielded
     end = 0  # of the last run
-    outside: list[int] = []  # places of characters outside all blocks, since the last block
+    outside: list[int] = []  # indexes of characters outside all blocks, since the last block
     for run in runs:
         outside.extend(range(end, run.first))
         block = block_of.get(run.first)
@@ -235,43 +239,41 @@ def _in_order(letters: _Letters, runs: list[Run], block_of: dict[int, int], bloc
             yield from blocks[block]
             yield Line("")
         end = run.last + 1
-    outside.extend(range(end, len(letters.signs)))
+    outside.extend(range(end, len(letters.characters)))
     yield from _running_text(letters, outside)
 
 
-def _running_text(letters: _Letters, places: list[int]) -> Iterator[Line]:
-    """The lines of the characters at these places, in the order in which PDFium returns them."""
-    for is_line_break, group in groupby(places, key=lambda place: letters.readings[place] in ("\r", "\n")):
+def _running_text(letters: _Letters, indexes: list[int]) -> Iterator[Line]:
+    """The lines of the characters with these indexes, in the order in which PDFium returns them."""
+    for is_line_break, group in groupby(indexes, key=lambda index: letters.readings[index] in ("\r", "\n")):
         if is_line_break:
             continue
         line = list(group)
-        visible = [place for place in line if not letters.signs[place].isspace()]
+        visible = [index for index in line if not letters.characters[index].isspace()]
         yield letters.line(_in_logical_order(letters, line), visible[0], visible[-1]) if visible else Line("")
 
 
 def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
-    """The line with the words of right-to-left scripts in reading order.
-
-    PDFium reverses such words, because most programs draw them from left to right. This reversal is wrong for words that were
-    drawn from right to left, and for glyphs of several letters that are not ligatures of Unicode.
-    """
+    """The line with the words of right-to-left scripts in reading order. PDFium reverses such words, because most
+    programs draw them from left to right. This reversal is wrong for words that were drawn from right to left, and for
+    glyphs of several letters that are not ligatures of Unicode."""
     out = list(line)
-    for match in _RIGHT_TO_LEFT_WORDS.finditer("".join(letters.signs[place] for place in line)):
+    for match in _RIGHT_TO_LEFT_WORDS.finditer("".join(letters.characters[index] for index in line)):
         word = line[match.start() : match.end()]
-        boxes = {place: letters.box_of(place) for place in word}
+        boxes = {index: letters.box_of(index) for index in word}
         first, last = boxes[word[0]], boxes[word[-1]]
         if first and last and first[0] < last[0]:  # the first character is left of the last
             word.reverse()
         else:
             glyphs = [list(glyph) for _, glyph in groupby(word, key=boxes.__getitem__)]
-            word = [place for glyph in glyphs for place in _order_glyph(glyph, letters.text)]
+            word = [index for glyph in glyphs for index in _order_glyph(glyph, letters.text)]
         out[match.start() : match.end()] = word
     return out
 
 
 def _order_glyph(glyph: list[int], text: pdfium.PdfTextPage) -> list[int]:
     """The characters of one glyph in reading order."""
-    letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in glyph)
+    letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, index)) for index in glyph)
     return glyph if len(glyph) == 1 or letters in _arabic_ligatures() else glyph[::-1]
 
 
@@ -281,8 +283,8 @@ def _arabic_ligatures() -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
 
 
-def _signs(text: pdfium.PdfTextPage, whole: str) -> str:
-    """The character at each place. `whole` has fewer if there are invisible characters."""
-    if len(whole) == text.count_chars():
-        return whole
-    return "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))
+def _read_characters(text: pdfium.PdfTextPage, page_text: str) -> str:
+    """All characters of the page; `page_text` is without the invisible ones, so its indexes may differ."""
+    if len(page_text) == text.count_chars():
+        return page_text
+    return "".join(chr(pdfium.FPDFText_GetUnicode(text, index)) for index in range(text.count_chars()))

@@ -33,14 +33,14 @@ class Line(NamedTuple):  # creating a dataclass would take three times as long
     """A line of a page.
 
     `size` is the height of its letters in points, 0 if unknown. A `strong` line is bold from end to end. A `row` of a table is
-    never joined to another line. `places` are its characters on the page, if the caller needs them.
+    never joined to another line. `indexes` are those of its characters on the page, if the caller needs them.
     """
 
     text: str
     size: float = 0.0
     strong: bool = False
     row: bool = False
-    places: Sequence[int] = ()
+    indexes: Sequence[int] = ()
 
 
 def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
@@ -120,7 +120,7 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
     out: list[str] = []
     sizes: list[int] = []  # number of lines of each paragraph; 0 for a row
     joins = False
-    for place, line in enumerate(lines):
+    for number, line in enumerate(lines):
         if not line.text:
             joins = False
             continue
@@ -130,9 +130,9 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
         else:
             out.append(line.text)
             sizes.append(0 if line.row else 1)
-        after = next((later for later in lines[place + 1 : place + 3] if later.text), None)
+        after = next((later for later in lines[number + 1 : number + 3] if later.text), None)
         begins_list = after is not None and is_item(out[-1]) and _LIST_TITLE.fullmatch(after.text) is not None
-        joins = after is not None and not begins_list and _continues(line, after, widths[place])
+        joins = after is not None and not begins_list and _continues(line, after, widths[number])
     text = out[:1]
     for before, size, paragraph in zip(sizes, sizes[1:], out[1:], strict=False):
         apart = before > 1 or size > 1 or (before == 0) != (size == 0)
@@ -142,7 +142,7 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
 
 def widths_near(lengths: Sequence[int]) -> list[int]:
     """The width of the column at each line, in characters, from the lengths of the lines."""
-    return [max(lengths[max(place - NEAR_LINES, 0) : place + NEAR_LINES + 1]) for place in range(len(lengths))]
+    return [max(lengths[max(at - NEAR_LINES, 0) : at + NEAR_LINES + 1]) for at in range(len(lengths))]
 
 
 def fills(length: int, width: int) -> bool:

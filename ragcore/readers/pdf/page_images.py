@@ -35,7 +35,7 @@ GRID = 1 << 20  # steps per page in which PDFium computes boxes
 
 # FPDF_ERR_SUCCESS, FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 _SUCCESS, _WRONG_PASSWORD, _UNKNOWN_SECURITY = 0, 4, 5
-Place = TypeVar("Place")
+At = TypeVar("At")
 
 _IGNORED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\ufffe\x02\u200b\ufeff\0^_()/\u2044\u2215")
 
@@ -134,8 +134,9 @@ def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
 def _prepare(password: str) -> str:
     """The form of passwords in PDFs with AES-256 (SASLprep, RFC 4013): wide spaces become spaces, invisible characters are
     removed, then NFKC."""
-    spaced = (" " if stringprep.in_table_c12(sign) else sign for sign in password)
-    return unicodedata.normalize("NFKC", "".join(sign for sign in spaced if not stringprep.in_table_b1(sign)))
+    spaced = (" " if stringprep.in_table_c12(character) else character for character in password)
+    visible = [character for character in spaced if not stringprep.in_table_b1(character)]
+    return unicodedata.normalize("NFKC", "".join(visible))
 
 
 def _translate(error: Any, name: str, password: str | None) -> Exception:
@@ -170,26 +171,24 @@ def _page(pdf: pdfium.PdfDocument, index: int, name: str) -> pdfium.PdfPage:
 def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple[str, list[bool]]:
     """The letters of the quote to compare, and whether each is in `parts`. None are all."""
     letters = list(letters_of(quote))
-    marked = [parts is None or any(start <= place < end for start, end in parts) for _, place in letters]
+    marked = [parts is None or any(start <= index < end for start, end in parts) for _, index in letters]
     return "".join(letter for letter, _ in letters), marked
 
 
-def quote_runs(letters: Sequence[tuple[str, Place]], quote: str, marked: Sequence[bool]) -> Iterator[list[Place]]:
-    """The places, without repeats, of each marked stretch of `quote` among the letters of a page.
-
-    Parts of the quote may be missing on the page, or stand at another place, such as in a picture.
-    """
+def quote_runs(letters: Sequence[tuple[str, At]], quote: str, marked: Sequence[bool]) -> Iterator[list[At]]:
+    """Where each marked stretch of `quote` is, without repeats. `letters` are those of the page, each with where it is,
+    such as its index. Parts of the quote may be missing on the page, or be elsewhere, such as in a picture."""
     for begin, start, length in _common_parts(quote, "".join(letter for letter, _ in letters)):
         common = zip(letters[start : start + length], marked[begin : begin + length], strict=True)
         for has_box, run in groupby(common, key=lambda pair: pair[1]):
             if has_box:
-                yield list(dict.fromkeys(place for (_, place), _ in run))
+                yield list(dict.fromkeys(at for (_, at), _ in run))
 
 
 def _common_parts(quote: str, page: str) -> list[Match]:
     """The parts of the quote on the page, in reading order; [] if there are only short ones."""
-    if (whole := page.find(quote)) >= 0:
-        return [Match(0, whole, len(quote))]
+    if (start := page.find(quote)) >= 0:
+        return [Match(0, start, len(quote))]
     matcher = SequenceMatcher(None, quote, page, autojunk=False)
 
     def long_parts(begin: int, end: int, page_start: int, page_end: int) -> Iterator[Match]:
@@ -209,43 +208,44 @@ def _common_parts(quote: str, page: str) -> list[Match]:
 
 def letters_of(text: str) -> Iterator[tuple[str, int]]:
     """The letters of the text to compare, each with the index of its character in `text`."""
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if character.isspace() or character in _IGNORED:
             continue
         for letter in character if character.isascii() else unicodedata.normalize("NFKC", character):
             if not letter.isspace():
-                yield letter, place
+                yield letter, index
 
 
 def _boxes(page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str, marked: Sequence[bool]) -> list[Box]:
-    lines = page_lines(page_objects(page).paths, text, main, places=True)
+    lines = page_lines(page_objects(page).paths, text, main, with_indexes=True)
     letters = [letter for line in lines for letter in _line_letters(text, line)]
     boxes = []
     for run in quote_runs(letters, quote, marked):
-        drawn = dict.fromkeys(place for places in run for place in places)
-        for way, places in groupby(drawn, key=lambda place: direction_of(text, place)):
-            corners = [box for place in places if (box := _character_box(text, place, way)) is not None]
-            boxes += [box_on_page(page, rotate(line, -way % 4)) for line in lines_of(corners)]
+        drawn = dict.fromkeys(index for indexes in run for index in indexes)
+        for direction, indexes in groupby(drawn, key=lambda index: direction_of(text, index)):
+            corners = [box for index in indexes if (box := _character_box(text, index, direction))]
+            boxes += [box_on_page(page, rotate(line, -direction % 4)) for line in lines_of(corners)]
     return [box for box in boxes if box.width > 0 and box.height > 0]  # drops boxes outside the visible page
 
 
 def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
     """The letters of the line to compare, each with its characters on the page. In a table these are the whole row."""
     if line.row:
-        places = tuple(line.places)
-        yield from ((letter, places) for letter, _ in letters_of(line.text))
+        indexes = tuple(line.indexes)
+        yield from ((letter, indexes) for letter, _ in letters_of(line.text))
         return
-    for place in line.places:
-        yield from ((letter, (place,)) for letter, _ in letters_of(chr(pdfium.FPDFText_GetUnicode(text, place))))
+    for index in line.indexes:
+        character = chr(pdfium.FPDFText_GetUnicode(text, index))
+        yield from ((letter, (index,)) for letter, _ in letters_of(character))
 
 
-def _character_box(text: pdfium.PdfTextPage, place: int, way: int) -> Corners | None:
+def _character_box(text: pdfium.PdfTextPage, index: int, direction: int) -> Corners | None:
     """The box of a character before the page is rotated and cropped, rotated by its direction; None if it has no size."""
     try:
-        x0, bottom, x1, top = text.get_charbox(place, loose=True)
+        x0, bottom, x1, top = text.get_charbox(index, loose=True)
     except pdfium.PdfiumError:
         return None
-    return rotate((x0, bottom, x1, top), way) if x1 > x0 and top > bottom else None
+    return rotate((x0, bottom, x1, top), direction) if x1 > x0 and top > bottom else None
 
 
 def lines_of(corners: Sequence[Corners]) -> list[Corners]:

@@ -5,10 +5,7 @@ The registry of readers imports this module in every process, also in those that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 def __getattr__(name: str) -> Any:

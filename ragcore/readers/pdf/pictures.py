@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.recognised_page import RecognisedPage, Word
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.directions import Corners, character_boxes, place_in, rotate, union
+from ragcore.readers.pdf.directions import Corners, character_boxes, find_character, rotate, union
 from ragcore.readers.pdf.layout import text_pieces
 from ragcore.readers.pdf.line_joining import Line, paragraphs, text_lines
 from ragcore.readers.pdf.page_images import Box, box_on_page
@@ -73,13 +73,13 @@ def render_for_recognition(page: pdfium.PdfPage) -> Image:
 
 def read_pictures(page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequence[Box], name: str) -> Iterator[ReadPicture]:
     """The pictures in the boxes that contain something like text, without the words that the page has there as text."""
-    whole = render_for_recognition(page)
+    rendered = render_for_recognition(page)
     typed = [box_on_page(page, corners) for corners in text_pieces(text)]
     for box in boxes:
-        x0, x1 = (round(whole.width * side / 100) for side in (box.x0, box.x1))
-        top, bottom = (round(whole.height * side / 100) for side in (box.top, box.bottom))
-        recognised = recognition.recognise(whole.crop((x0, top, x1, bottom)), name)
-        placed = _remove_typed(typed, _place_on_page(recognised, x0, top, whole.width, whole.height))
+        x0, x1 = (round(rendered.width * side / 100) for side in (box.x0, box.x1))
+        top, bottom = (round(rendered.height * side / 100) for side in (box.top, box.bottom))
+        recognised = recognition.recognise(rendered.crop((x0, top, x1, bottom)), name)
+        placed = _remove_typed(typed, _place_on_page(recognised, x0, top, rendered.width, rendered.height))
         if placed.is_like_text:
             yield ReadPicture(box, placed)
 
@@ -87,11 +87,11 @@ def read_pictures(page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequenc
 def with_pictures(
     page: pdfium.PdfPage, text: pdfium.PdfTextPage, lines: list[Line], pictures: Sequence[ReadPicture]
 ) -> list[Line]:
-    """The lines of the page, with the words of each picture after the line above it. The lines must have `places`."""
+    """The lines of the page, with the words of each picture after the line above it. Needs `Line.indexes`."""
     box_of = character_boxes(text, 0, ())
     boxes = []
     for line in lines:
-        corners = [box for place in line.places if (box := box_of(place)) is not None]
+        corners = [box for index in line.indexes if (box := box_of(index)) is not None]
         boxes.append(box_on_page(page, reduce(union, corners)) if corners else None)
     out = list(lines)
     for number, picture in sorted(
@@ -129,8 +129,8 @@ def _letters(piece: Corners) -> float:
 
 
 def _is_hidden(text: pdfium.PdfTextPage, piece: Corners) -> bool:
-    place = place_in(text, piece)
-    drawn = pdfium.FPDFText_GetTextObject(text, place) if place >= 0 else None
+    index = find_character(text, piece)
+    drawn = pdfium.FPDFText_GetTextObject(text, index) if index >= 0 else None
     return bool(drawn and pdfium.FPDFTextObj_GetTextRenderMode(drawn) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
 
@@ -141,7 +141,7 @@ def _place_on_page(part: RecognisedPage, x0: int, top: int, width: int, height: 
 
     def move(word: Word) -> Word:
         sides = rotate((word.x0, word.top, word.x1, word.bottom), turns)
-        moved = [side + (top + down if place % 2 else x0 + across) for place, side in enumerate(sides)]
+        moved = [side + (top + down if number % 2 else x0 + across) for number, side in enumerate(sides)]
         return word._replace(x0=moved[0], top=moved[1], x1=moved[2], bottom=moved[3])
 
     lines = [replace(line, words=tuple(map(move, line.words))) for line in part.candidates]

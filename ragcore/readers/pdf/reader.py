@@ -170,7 +170,8 @@ class _PageReader:
             if boxes and not recognition.has_engine():
                 self._pictured.append(self.labels[index])
             elif boxes and (pictures := self._recognise_pictures(page, text, boxes, index)):
-                lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
+                lines = page_lines(objects.paths, text, main, with_indexes=True)
+                lines = with_pictures(page, text, lines, pictures)
             return lines, added
         finally:
             text.close()
@@ -197,10 +198,11 @@ class _PageReader:
         pictures = list(read_pictures(page, text, boxes, self._options.name))
         if not pictures:
             return []
-        whole = replace(pictures[0].page, candidates=[line for picture in pictures for line in picture.page.candidates])
-        self._report.note(self.labels[index], None, whole)
-        if whole.text:
-            self._options.on_words(index, PageWords.of(whole))
+        lines = [line for picture in pictures for line in picture.page.candidates]
+        recognised = replace(pictures[0].page, candidates=lines)
+        self._report.note(self.labels[index], None, recognised)
+        if recognised.text:
+            self._options.on_words(index, PageWords.of(recognised))
         return [picture for picture in pictures if picture.page.text]
 
 

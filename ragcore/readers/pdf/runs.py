@@ -17,6 +17,7 @@ BROAD_LETTER = 0.75  # of a line's height; wider than most letters
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?")  # a hyphen at a line's end is one of these two
 
 Span = tuple[float, float]
+Spell = Callable[[int, int], str]  # from the indexes of the first and last character to their text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +61,23 @@ class Run:
 
 
 def runs_of(
-    signs: str, box_of: BoxOf, spell: Callable[[int, int], str], ways: Sequence[int], ruled: dict[int, list[Grid]]
+    characters: str, box_of: BoxOf, spell: Spell, directions: Sequence[int], ruled: dict[int, list[Grid]]
 ) -> Iterator[tuple[int, Run]]:
     """The direction of each run and the run, rotated by this direction, in the order in which they were drawn.
-
-    `ways` has the direction of each character, `ruled` the grids by direction. `spell(first, last)` returns the text.
-    """
-    first = last = way = -1
+    `directions` has the direction of each character, `ruled` the grids by direction."""
+    first = last = direction = -1
     box: Corners = (0.0, 0.0, 0.0, 0.0)
-    for start, end, word_box in _words(signs, box_of, ways):
-        if first >= 0 and way == ways[start] and _continues(box, word_box, ruled.get(way, ())):
+    for start, end, word_box in _words(characters, box_of, directions):
+        same_direction = first >= 0 and direction == directions[start]
+        if same_direction and _continues(box, word_box, ruled.get(direction, ())):
             box = union(box, word_box)
         else:
             if first >= 0:
-                yield way, Run(first, last, spell(first, last), *box)
-            first, way, box = start, ways[start], word_box
+                yield direction, Run(first, last, spell(first, last), *box)
+            first, direction, box = start, directions[start], word_box
         last = end
     if first >= 0:
-        yield way, Run(first, last, spell(first, last), *box)
+        yield direction, Run(first, last, spell(first, last), *box)
 
 
 def _continues(run: Corners, word: Corners, ruled: Sequence[Grid]) -> bool:
@@ -88,21 +88,21 @@ def _continues(run: Corners, word: Corners, ruled: Sequence[Grid]) -> bool:
     return not any(grid.separates(run[2], word[0], (word[1] + word[3]) / 2, SPACE * height) for grid in ruled)
 
 
-def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int, int, Corners]]:
+def _words(characters: str, box_of: BoxOf, directions: Sequence[int]) -> Iterator[tuple[int, int, Corners]]:
     """The indexes of the first and last character of each word, and the rectangle around both."""
-    for word in _WORD.finditer(signs):
+    for word in _WORD.finditer(characters):
         start, end = word.span()
         first, last = box_of(start), box_of(end - 1)
         if (
             first
             and last
-            and ways[start] == ways[end - 1]
+            and directions[start] == directions[end - 1]
             and is_level(first, last)
             and last[2] - first[0] < BROAD_LETTER * (first[3] - first[1]) * (end - start)
         ):
             yield start, end - 1, union(first, last)
         else:  # the word continues on another line or in another column
-            yield from ((place, place, box) for place in range(start, end) if (box := box_of(place)))
+            yield from ((index, index, box) for index in range(start, end) if (box := box_of(index)))
 
 
 def is_level(one: Corners, other: Corners) -> bool:

@@ -42,99 +42,100 @@ class _Glyph(NamedTuple):
 
 
 class ShiftedLetters:
-    """Finds shifted letters on one page. `signs` are its characters; most of its text has the direction `main`."""
+    """Finds shifted letters among the `characters` of a page. Most of its text has the direction `main`."""
 
-    def __init__(self, text: pdfium.PdfTextPage, signs: str, main: int) -> None:
+    def __init__(self, text: pdfium.PdfTextPage, characters: str, main: int) -> None:
         self._text = text
-        self._signs = signs
+        self._characters = characters
         self._main = main
         self._shifted: set[int] = set()
-        self._glyphs: dict[int, _Glyph] = {}  # by place
+        self._glyphs: dict[int, _Glyph] = {}  # by index
         self._readings: dict[int, str] = {}
 
     def read(self, pieces: Iterable[Corners]) -> dict[int, str]:
-        """The replacements of characters, by place: a shifted character with marks of `ragcore.readers.typography`, and ""
-        or " " for an end of line that PDFium inserted after shifted letters.
-
-        `pieces` are the rectangles of text that may be shifted or stand next to a drop cap.
-        """
+        """The replacements of characters, by index: a shifted one with marks of `ragcore.readers.typography`; "" or " "
+        for an end of line that PDFium inserted after shifted letters. `pieces` are the rectangles of text that may be
+        shifted or stand next to a drop cap."""
         for piece in pieces:
             x0, bottom, x1, top = rotate(piece, self._main)
             inside = min(x1 - x0, top - bottom) / 3
             x, y, *_ = rotate((x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4)
-            place = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
-            if place > 0 and place not in self._shifted:
+            index = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
+            if index > 0 and index not in self._shifted:
                 for _ in range(SEARCHED_LETTERS):
-                    place -= self._continues(place - 1, place)
-                self._compare(place)
+                    index -= self._continues(index - 1, index)
+                self._compare(index)
         return self._readings
 
-    def _continues(self, before: int, place: int) -> bool:
+    def _continues(self, before: int, index: int) -> bool:
         """Whether two characters have the same size and baseline, and no blank between."""
-        if before < 0 or before in self._shifted or self._signs[before].isspace():
+        if before < 0 or before in self._shifted or self._characters[before].isspace():
             return False
-        one, other = self._glyph(before), self._glyph(place)
+        one, other = self._glyph(before), self._glyph(index)
         return abs(one.size - other.size) < 0.05 * one.size and abs(one.baseline - other.baseline) < 0.05 * one.size
 
-    def _compare(self, place: int) -> None:
-        """Mark the letters from `place` if they are higher or lower than the letter before them."""
-        before = place - 1
+    def _compare(self, index: int) -> None:
+        """Mark the letters from `index` if they are higher or lower than the letter before them."""
+        before = index - 1
         while before >= 0 and (before in self._shifted or self._is_generated(before)):
             before -= 1
-        apart = before >= 0 and self._signs[before].isspace()
-        while before >= 0 and (self._signs[before].isspace() or self._is_generated(before)):
+        apart = before >= 0 and self._characters[before].isspace()
+        while before >= 0 and (self._characters[before].isspace() or self._is_generated(before)):
             before -= 1
         if before < 0:
             return
-        base, glyph = self._glyph(before), self._glyph(place)
-        if base.size > CAP_SIZE * glyph.size and self._signs[before].isupper() and self._is_cap(before, base, glyph):
-            self._join_cap(before, place)
+        base, glyph = self._glyph(before), self._glyph(index)
+        may_be_cap = base.size > CAP_SIZE * glyph.size and self._characters[before].isupper()
+        if may_be_cap and self._is_cap(before, base, glyph):
+            self._join_cap(before, index)
             return
-        near = self._glyph(max((at for at in self._shifted if before < at < place), default=before))
+        near = self._glyph(max((at for at in self._shifted if before < at < index), default=before))
         if not glyph.size or glyph.size > MAX_SIZE * base.size:
             return
         if not ADJOINING_GAP[0] < (glyph.x0 - near.x1) / base.size < ADJOINING_GAP[1] + apart:
             return
         rise = (glyph.baseline - base.baseline) / base.size
         is_raised = RAISED_BY[0] < rise < RAISED_BY[1]
-        if (is_raised or LOWERED_BY[0] < rise < LOWERED_BY[1]) and (not apart or self._is_numerator(place)):
-            self._mark(typography.RAISED if is_raised else typography.LOWERED, place, base)
+        if (is_raised or LOWERED_BY[0] < rise < LOWERED_BY[1]) and (not apart or self._is_numerator(index)):
+            self._mark(typography.RAISED if is_raised else typography.LOWERED, index, base)
 
-    def _is_numerator(self, place: int) -> bool:
-        after = self._next(self._last_of(place))
-        return after is not None and self._signs[after] in _SLASHES
+    def _is_numerator(self, index: int) -> bool:
+        after = self._next(self._last_of(index))
+        return after is not None and self._characters[after] in _SLASHES
 
-    def _last_of(self, place: int) -> int:
+    def _last_of(self, index: int) -> int:
         """The last of the letters with the same size and baseline."""
         while (
-            (after := place + 1) < len(self._signs)
+            (after := index + 1) < len(self._characters)
             and after not in self._shifted
-            and not self._signs[after].isspace()
-            and self._continues(place, after)
+            and not self._characters[after].isspace()
+            and self._continues(index, after)
         ):
-            place = after
-        return place
+            index = after
+        return index
 
-    def _mark(self, kind: str, place: int, base: _Glyph) -> None:
-        last = self._last_of(place)
-        if last - place >= MAX_LETTERS:
+    def _mark(self, kind: str, index: int, base: _Glyph) -> None:
+        last = self._last_of(index)
+        if last - index >= MAX_LETTERS:
             return
-        before = next(at for at in range(place - 1, -1, -1) if not self._is_generated(at))
-        after = self._mark_letters(kind, before, place, last, base)
-        if after is None or kind != typography.RAISED or self._signs[after] not in _SLASHES:
+        before = next(at for at in range(index - 1, -1, -1) if not self._is_generated(at))
+        after = self._mark_letters(kind, before, index, last, base)
+        if after is None or kind != typography.RAISED or self._characters[after] not in _SLASHES:
             return
         below = self._next(after)  # the denominator
-        if below is not None and self._glyph(below).size <= MAX_SIZE * base.size and self._signs[below].isdigit():
+        if below is None or not self._characters[below].isdigit():
+            return
+        if self._glyph(below).size <= MAX_SIZE * base.size:
             self._mark_letters(typography.LOWERED, after, below, self._last_of(below), base)
 
     def _mark_letters(self, kind: str, before: int, first: int, last: int, base: _Glyph) -> int | None:
         """Mark the letters, and join them to those before and after. Returns the letter after them."""
         self._shifted.update(range(first, last + 1))
-        text = self._signs[first : last + 1]
+        text = self._characters[first : last + 1]
         if any(map(str.isalnum, text)) or _CHARGE.fullmatch(text):  # not the star of a footnote
             begin, end = typography.around(kind)
-            self._readings[first] = begin + self._signs[first]
-            self._readings[last] = self._readings.get(last, self._signs[last]) + end
+            self._readings[first] = begin + self._characters[first]
+            self._readings[last] = self._readings.get(last, self._characters[last]) + end
         self._join(before, first, base)
         after = self._next(last)
         if after is not None:
@@ -151,57 +152,56 @@ class ShiftedLetters:
         gap = (other.x0 - one.x1) / base.size
         if level and gap > ADJOINING_GAP[0]:
             self._readings.update(dict.fromkeys(between, ""))
-            if gap > WORD_SPACE and not self._signs[after].isspace():
+            if gap > WORD_SPACE and not self._characters[after].isspace():
                 self._readings[after - 1] = " "
 
-    def _next(self, place: int) -> int | None:
+    def _next(self, index: int) -> int | None:
         """The next character that PDFium did not insert."""
-        return next((at for at in range(place + 1, min(place + 5, len(self._signs))) if not self._is_generated(at)), None)
+        following = range(index + 1, min(index + 5, len(self._characters)))
+        return next((at for at in following if not self._is_generated(at)), None)
 
     def _is_cap(self, cap: int, base: _Glyph, glyph: _Glyph) -> bool:
-        alone = cap == 0 or self._signs[cap - 1].isspace()
+        alone = cap == 0 or self._characters[cap - 1].isspace()
         adjoins = -0.3 < (glyph.x0 - base.x1) / glyph.size < 1.2
         return alone and adjoins and base.baseline - 0.2 * glyph.size < glyph.baseline < base.baseline + base.size
 
-    def _join_cap(self, cap: int, place: int) -> None:
-        between = range(cap + 1, place)
+    def _join_cap(self, cap: int, index: int) -> None:
+        between = range(cap + 1, index)
         if not all(map(self._is_generated, between)):
             return
-        word = _REST.match(self._signs, place)
-        text = self._signs[:cap] + self._signs[place + len(word[0] if word else "") :]
+        word = _REST.match(self._characters, index)
+        text = self._characters[:cap] + self._characters[index + len(word[0] if word else "") :]
         alone = (
             word is not None
-            and _ALONE.match(self._signs[cap])
+            and _ALONE.match(self._characters[cap])
             and re.search(rf"(?i)\b{word[0]}\b", text)
-            and not re.search(rf"(?i)\b{self._signs[cap]}{word[0]}\b", text)
+            and not re.search(rf"(?i)\b{self._characters[cap]}{word[0]}\b", text)
         )
         self._readings.update(dict.fromkeys(between, ""))
         if alone and between:
             self._readings[between[-1]] = " "
 
-    def _is_generated(self, place: int) -> bool:
-        return bool(pdfium.FPDFText_IsGenerated(self._text, place) == 1)
+    def _is_generated(self, index: int) -> bool:
+        return bool(pdfium.FPDFText_IsGenerated(self._text, index) == 1)
 
-    def _glyph(self, place: int) -> _Glyph:
-        if place in self._glyphs:
-            return self._glyphs[place]
+    def _glyph(self, index: int) -> _Glyph:
+        if index in self._glyphs:
+            return self._glyphs[index]
         matrix, box = pdfium.FS_MATRIX(), pdfium.FS_RECTF()
         x, y = ctypes.c_double(), ctypes.c_double()
-        pdfium.FPDFText_GetMatrix(self._text, place, matrix)
-        pdfium.FPDFText_GetCharOrigin(self._text, place, x, y)
-        pdfium.FPDFText_GetLooseCharBox(self._text, place, box)
+        pdfium.FPDFText_GetMatrix(self._text, index, matrix)
+        pdfium.FPDFText_GetCharOrigin(self._text, index, x, y)
+        pdfium.FPDFText_GetLooseCharBox(self._text, index, box)
         x0, _, x1, _ = rotate((box.left, box.bottom, box.right, box.top), self._main)
         _, baseline, _, _ = rotate((x.value, y.value, x.value, y.value), self._main)
-        size = abs(pdfium.FPDFText_GetFontSize(self._text, place)) * (matrix.c**2 + matrix.d**2) ** 0.5
-        self._glyphs[place] = _Glyph(size, baseline, x0, x1)
-        return self._glyphs[place]
+        size = abs(pdfium.FPDFText_GetFontSize(self._text, index)) * (matrix.c**2 + matrix.d**2) ** 0.5
+        self._glyphs[index] = _Glyph(size, baseline, x0, x1)
+        return self._glyphs[index]
 
 
 def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterator[Corners]:
-    """The pieces of text that begin close to the previous one, and higher or lower than most letters.
-
-    `upright` are the same pieces, rotated by the direction of the page's text.
-    """
+    """The pieces of text that begin close to the previous one, and higher or lower than most letters. `upright` are the
+    same pieces, rotated by the direction of the page's text."""
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
         if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet

@@ -274,13 +274,13 @@ def runs_in(rows: Iterable[Iterable[Cell]]) -> list[Run]:
     return [run for row in rows for cell in row for run in cell or ()]
 
 
-def table_lines(rows: Rows, places: bool) -> list[Line]:
+def table_lines(rows: Rows, with_indexes: bool) -> list[Line]:
     texts = [[_cell_text(cell) for cell in row] for row in rows]
     lines = table_rows.lines(texts, name_rows=name_rows(rows))
-    if not places:
+    if not with_indexes:
         return [Line(line, row=True) for line in lines]
-    of_rows = [[place for run in runs_in([row]) for place in range(run.first, run.last + 1)] for row in rows]
-    return [Line(line, row=True, places=of_rows[row]) for line, row in _match_rows(lines, texts)]
+    of_rows = [[index for run in runs_in([row]) for index in range(run.first, run.last + 1)] for row in rows]
+    return [Line(line, row=True, indexes=of_rows[row]) for line, row in _match_rows(lines, texts)]
 
 
 def _match_rows(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:

@@ -101,8 +101,8 @@ def _assign(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
     """Each run in the nearest column."""
     row: list[Cell] = [[] for _ in columns]
     for run in runs:
-        place = run.center if run.turns else run.x0
-        nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - place, place - columns[at][1]))
+        x = run.center if run.turns else run.x0
+        nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - x, x - columns[at][1]))
         cell = row[nearest]
         if cell is not None:
             cell.append(run)

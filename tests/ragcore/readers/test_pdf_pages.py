@@ -29,26 +29,26 @@ def drawn(path: Path, lines: list[str], *, turned: int = 0) -> dict[str, Box]:
     if turned:
         canvas.setPageRotation(turned)
     canvas.setFont("Helvetica", 12)
-    places = {}
+    boxes = {}
     for number, line in enumerate(lines):
         y = 700 - 40 * number
         canvas.drawString(100, y, line)
-        places[line] = Box(
+        boxes[line] = Box(
             100 * 100 / A4[0],
             100 * (A4[1] - y - 12) / A4[1],
             100 * stringWidth(line, "Helvetica", 12) / A4[0],
             100 * 12 / A4[1],
         )
     canvas.save()
-    return places
+    return boxes
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_box_lies_on_the_words_that_were_drawn(line: str, tmp_path: Path) -> None:
-    places = drawn(tmp_path / "a.pdf", LINES)
+    boxes = drawn(tmp_path / "a.pdf", LINES)
     [box] = highlight_boxes(tmp_path / "a.pdf", 0, line)
-    assert (box.x0, box.width) == pytest.approx((places[line].x0, places[line].width), abs=0.4)
-    middle = places[line].top + places[line].height / 2
+    assert (box.x0, box.width) == pytest.approx((boxes[line].x0, boxes[line].width), abs=0.4)
+    middle = boxes[line].top + boxes[line].height / 2
     assert box.top < middle < box.top + box.height
     assert box.height < 3  # percent: one line, not two
 
@@ -97,7 +97,7 @@ def test_a_box_encloses_the_ink_of_the_picture(turned: int, tmp_path: Path) -> N
     ink = image.point(lambda value: 255 if value < 128 else 0).getbbox()
     assert ink is not None
     [box] = highlight_boxes(tmp_path / "a.pdf", 0, LINES[0])
-    left, top, right, bottom = (100 * side / image.size[place % 2] for place, side in enumerate(ink))
+    left, top, right, bottom = (100 * side / image.size[index % 2] for index, side in enumerate(ink))
     assert box.x0 - 0.3 <= left < right <= box.x0 + box.width + 0.3
     assert box.top - 0.3 <= top < bottom <= box.top + box.height + 0.3
     assert box.width * box.height < 2.5 * (right - left) * (bottom - top)

@@ -62,7 +62,7 @@ def test_the_box_of_a_turned_row_encloses_its_ink(turns: int, rotate: int, tmp_p
     boxes = highlight_boxes(path, 0, " ".join(ROWS[0]))
     left, top = min(box.x0 for box in boxes), min(box.top for box in boxes)
     right, bottom = max(box.x0 + box.width for box in boxes), max(box.top + box.height for box in boxes)
-    sides = [100 * side / image.size[place % 2] for place, side in enumerate(ink)]
+    sides = [100 * side / image.size[index % 2] for index, side in enumerate(ink)]
     assert (left, top, right, bottom) == pytest.approx(sides, abs=1.2)
     assert len(boxes) == 1  # one line, not a box for each letter
 
