@@ -32,7 +32,7 @@ from ragcore.retrievers.summary_request import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 
-CANDIDATE_FACTOR = 4  # If a later step chooses among the passages, the search retrieves so many times top_k.
+CANDIDATE_FACTOR = 4  # If a later step chooses among the passages, retrieve this many times top_k.
 SUMMARY_PASSAGES = 3  # of each document, in a summary without a language model
 MAX_RERANKERS = 2  # in memory
 
@@ -56,30 +56,30 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
         return RetrievalPlan(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
         return RetrievalPlan(ChosenPassages(index, ask.node_ids), (WholeLists(index),))
-    how = ask.retrieval
-    chosen_later = bool(how.reranker) or how.diverse
+    options = ask.retrieval
+    chosen_later = bool(options.reranker) or options.diverse
     hybrid = HybridRetriever(
         index,
         embedder,
         ask.top_k * CANDIDATE_FACTOR if chosen_later else ask.top_k,
         Scope(ask.file_ids),
-        cosine_share=how.dense_share,
-        feedback=usual_feedback(how.dense_share),
-        weaker=how.weaker or chosen_later,
+        cosine_share=options.dense_share,
+        feedback=usual_feedback(options.dense_share),
+        weaker=options.weaker or chosen_later,
     )
     retriever = OverviewRetriever(
         index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
     )
-    steps: list[BaseNodePostprocessor] = []
-    if how.cutoff is not None:
-        steps.append(SimilarityPostprocessor(how.cutoff))
-    if how.reranker:
-        steps.append(_reranker(how.reranker))
-    if how.diverse:
-        steps.append(DiversePostprocessor(index, ask.top_k))
-    elif how.reranker:
-        steps.append(TopK(ask.top_k))
-    return RetrievalPlan(retriever, (*steps, WholeLists(index)))
+    postprocessors: list[BaseNodePostprocessor] = []
+    if options.cutoff is not None:
+        postprocessors.append(SimilarityPostprocessor(options.cutoff))
+    if options.reranker:
+        postprocessors.append(_reranker(options.reranker))
+    if options.diverse:
+        postprocessors.append(DiversePostprocessor(index, ask.top_k))
+    elif options.reranker:
+        postprocessors.append(TopK(ask.top_k))
+    return RetrievalPlan(retriever, (*postprocessors, WholeLists(index)))
 
 
 def answer(
@@ -91,17 +91,15 @@ def answer(
     system_prompt: str = "",
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerStream:
-    """Begins to answer, in a conversation if the ask has a chat mode.
-
-    `wording` replaces prompts by name. Without a model, a greeting has a fixed reply, without retrieval.
-    """
+    """Begins to answer, in a conversation if the ask has a chat mode. `wording` replaces prompts by name.
+    Without a model, a greeting has a fixed reply, without retrieval."""
     if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
         return AnswerStream(piece for piece in (reply,))
     if ask.reading == "everything":
-        reading = _alone(ask, llm, plan, wording).stream_query(ask.question)
+        reading = _query_engine(ask, llm, plan, wording).stream_query(ask.question)
         return ReadEverything(reading, ResponseMode(ask.response_mode), ask.question)
     if ask.chat_mode is None:
-        return _alone(ask, llm, plan, wording).stream_query(ask.question)
+        return _query_engine(ask, llm, plan, wording).stream_query(ask.question)
     engine = chat_engine(
         ask.chat_mode,
         llm=llm,
@@ -115,7 +113,7 @@ def answer(
     return engine.stream_chat(ask.question)
 
 
-def _alone(ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
+def _query_engine(ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
     synthesizer = Synthesizer(llm, ask.response_mode, override_prompts(wording or {}))
     return RetrieverQueryEngine(plan.retriever, synthesizer, plan.postprocessors)
 
@@ -128,8 +126,8 @@ def answer_each(
     plan_of: Callable[[str], RetrievalPlan],
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerPerDocument:
-    """Begins to ask each of the documents, names by id. `plan_of` gives the plan for one of them."""
-    return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, plan_of(file_id), wording))
+    """Begins to ask each of the documents. `files` are their names by id; `plan_of` plans for one id."""
+    return AnswerPerDocument(ask.question, files, lambda id_: _query_engine(ask, llm, plan_of(id_), wording))
 
 
 class TopK(BaseNodePostprocessor):

@@ -1,5 +1,5 @@
-"""A worker's claim on files. During the work their rows are signed and show the progress. Work on files that were stopped,
-deleted or claimed by another worker ends within two seconds."""
+"""A worker's claim on files. During the work their rows show the progress and are signed, which renews their
+heartbeat. If they were stopped, deleted or claimed by another worker, the work ends within two seconds."""
 
 from __future__ import annotations
 
@@ -56,42 +56,42 @@ class Lease:
         self._threads = threads
         self._others_wait = others_wait
         self._costs = files.costs()
-        self._signed = time.monotonic()
+        self._signed_at = time.monotonic()
         self.begin(rows[0])
 
     def begin(self, file: FileRow) -> None:
         """Start the progress of this file."""
         self._file = file
         self._estimate = TimeLeft(self._costs, file.name, file.size, file.fraction)
-        self._began = self._progressed = time.monotonic()
+        self._began_at = self._progressed_at = time.monotonic()
         self._progress = Stage.READING, 0, 0
 
     def is_lost(self) -> bool:
-        """Whether all rows were stopped, deleted, or claimed by another worker. LaneChange."""
+        """Whether all rows were stopped, deleted, or claimed by others. LaneChange if the file is slow."""
         now, lane = time.monotonic(), self._file.lane
-        if lane is Lane.SMALL and self._progress[0] is Stage.READING and now - self._began > SMALL_SECONDS:
+        if lane is Lane.SMALL and self._progress[0] is Stage.READING and now - self._began_at > SMALL_SECONDS:
             if len(self.rows) > 1 or self._others_wait():
                 raise LaneChange(Lane.LARGE)
-        elif lane is Lane.LARGE and now - self._progressed > PATIENCE_SECONDS and self._others_wait():
+        elif lane is Lane.LARGE and now - self._progressed_at > PATIENCE_SECONDS and self._others_wait():
             raise LaneChange(Lane.STUCK)
-        return now - self._signed > SIGN_SECONDS and not self._sign()
+        return now - self._signed_at > SIGN_SECONDS and not self._sign()
 
     def report(self, stage: Stage, done: int, total: int) -> None:
         """Record progress. Cancelled if the claim is lost."""
         if (stage, done, total) != self._progress:
-            self._progressed = time.monotonic()
+            self._progressed_at = time.monotonic()
         self._progress = stage, done, total
-        if (len(self.rows) == 1 or time.monotonic() - self._signed > SIGN_SECONDS) and not self._sign():
+        if (len(self.rows) == 1 or time.monotonic() - self._signed_at > SIGN_SECONDS) and not self._sign():
             raise Cancelled
 
     def report_reading(self, done: int, total: int) -> None:
-        """Record the pages read, or bytes unpacked or fetched, every POLL_SECONDS. From any thread."""
-        if time.monotonic() - self._signed >= POLL_SECONDS or done == total:
+        """Record pages read, or bytes unpacked or fetched, at most every POLL_SECONDS. From any thread."""
+        if time.monotonic() - self._signed_at >= POLL_SECONDS or done == total:
             self._estimate.report_reading(done, total)
             self.report(Stage.READING, done, total)
 
     def estimate_embedding(self, characters_left: int, costs: Costs | None = None) -> None:
-        """See `TimeLeft.report_embedding`. `costs` are by default those at the claim."""
+        """Update the time left, see `TimeLeft.report_embedding`. `costs`: by default those at the claim."""
         self._estimate.report_embedding(characters_left, (costs or self._costs).of("embed"))
 
     def run(self, work: Callable[[], T]) -> T:
@@ -99,7 +99,7 @@ class Lease:
         return run_cancellable(self._threads, work, self.is_lost)
 
     def _sign(self) -> bool:
-        self._signed = time.monotonic()
+        self._signed_at = time.monotonic()
         if len(self.rows) > 1:
             return self._files.claimed.sign_all(self.worker, self._progress[0]) > 0
         fraction, seconds_left = self._estimate.fraction, self._estimate.seconds_left

@@ -24,7 +24,7 @@ from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, MessageRole
 
-FORM = 2
+FORM = 2  # version of the JSON of recordings; others are not read
 RECORDED = SAMPLE.parent / "recorded"
 
 
@@ -66,7 +66,7 @@ class Recording:
 
     @classmethod
     def from_json(cls, text: str, name: str) -> Recording:
-        """DamagedFileError, with `name` in its message, for another version or form."""
+        """DamagedFileError, with `name` in its message, for another FORM or wrong content."""
         try:
             value = json.loads(text)
             if value["form"] != FORM:
@@ -90,9 +90,9 @@ class Recording:
 
 @lru_cache(maxsize=4)
 def recordings(folder: Path = RECORDED) -> tuple[Recording, ...]:
-    """The recordings of a folder, the newest first, those of the extractive reader last. DamagedFileError."""
+    """The recordings of a folder, the newest first; those without a language model last. DamagedFileError."""
     recordings = [Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))]
-    return tuple(sorted(recordings, key=lambda one: (one.facts.extractive, -one.created)))
+    return tuple(sorted(recordings, key=lambda recording: (recording.facts.extractive, -recording.created)))
 
 
 def find_recording(ask: Ask, before: Sequence[str], among: Sequence[Recording]) -> Recording | None:
@@ -108,7 +108,7 @@ def find_recording(ask: Ask, before: Sequence[str], among: Sequence[Recording]) 
     return None
 
 
-def to_ask(among: Sequence[Recording], before: Sequence[str], *, chat: bool, mode: str | None = None) -> list[str]:
+def next_questions(among: Sequence[Recording], before: Sequence[str], *, chat: bool, mode: str | None = None) -> list[str]:
     """The recorded questions that can be asked now, each once; with `mode`, only those in this mode."""
     questions = (
         one.ask.question
@@ -203,11 +203,11 @@ class RecordedOrLiveRuns(AnswerRuns):
         return super()._run(message, history, expected, same)
 
 
-def questions(messages: Sequence[Message], before: str | None = None) -> list[str]:
-    """The questions of a conversation; with the id of an answer, those before its question."""
+def questions(messages: Sequence[Message], answer_id: str | None = None) -> list[str]:
+    """The questions of a conversation; with `answer_id`, those before the question of that answer."""
     texts: list[str] = []
     for message in messages:
-        if message.id == before:
+        if message.id == answer_id:
             return texts[:-1]
         if message.role == "user":
             texts.append(message.text)

@@ -16,7 +16,7 @@ from ragcore.embeddings import bundled_model
 from ragcore.errors import EmbeddingError
 
 NAME = "multilingual-e5-small"
-ORIGINAL = "intfloat/multilingual-e5-small"  # a different model for an index: its weights are not rounded to 4 bits
+ORIGINAL = "intfloat/multilingual-e5-small"  # its weights are not rounded: another model for an index
 REVISION = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
 ORIGINAL_SHA256 = "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"  # of its model.safetensors
 DIMENSION = 384

@@ -33,12 +33,14 @@ class VectorMemory(ChatMemoryBuffer):
         return cls(embed_model=embed_model, **retriever_kwargs or {})
 
     def get(self, input: str | int = "") -> list[ChatMessage]:
-        """`input` is the question; without one nothing is found."""
-        talk, question = (self.get_all(), input) if input and isinstance(input, str) else ([], "")
-        starts = [place for place, message in enumerate(talk) if message.role is MessageRole.USER or not place]
-        turns = [talk[start:end] for start, end in pairwise([*starts, len(talk)])]
-        rows = self._embedder.embed_passages([" ".join(message.content for message in turn) for turn in turns])
-        cosines = (rows @ self._embedder.embed_query(question)).tolist() if turns else []
+        """`input` is the question; [] without one. Each turn begins with a message of the user."""
+        question = input if isinstance(input, str) else ""
+        messages = self.get_all() if question else []
+        starts = [at for at, message in enumerate(messages) if message.role is MessageRole.USER or at == 0]
+        turns = [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
+        texts = [" ".join(message.content for message in turn) for turn in turns]
+        embeddings = self._embedder.embed_passages(texts)
+        cosines = (embeddings @ self._embedder.embed_query(question)).tolist() if turns else []
         best = sorted(zip(cosines, turns, strict=True), key=lambda pair: -pair[0])[: self._top_k]
         return [message for _, turn in best for message in turn]
 
@@ -58,9 +60,11 @@ class SimpleComposableMemory(ChatMemoryBuffer):
             memory.put(*messages)
 
     def get(self, input: str | int = 0) -> list[ChatMessage]:
-        """`input` is the question, or the number of other tokens, as for the primary memory."""
-        talk = self.primary_memory.get(input if isinstance(input, int) else 0)
-        question: Any = input if isinstance(input, str) else talk[-1].content if talk else ""
-        recalled = [each for memory in self.secondary_memory_sources for each in memory.get(question) if each not in talk]
+        """`input` is the question, or the `initial_token_count` of the primary memory."""
+        messages = self.primary_memory.get(input if isinstance(input, int) else 0)
+        question: Any = input if isinstance(input, str) else (messages[-1].content if messages else "")
+        recalled = [message for memory in self.secondary_memory_sources for message in memory.get(question)]
+        recalled = [message for message in recalled if message not in messages]
         text = "\n".join(map(str, recalled))
-        return [ChatMessage(MessageRole.SYSTEM, f"<memory>\n{text}\n</memory>"), *talk] if recalled else talk
+        memory_message = ChatMessage(MessageRole.SYSTEM, f"<memory>\n{text}\n</memory>")
+        return [memory_message, *messages] if recalled else messages

@@ -20,7 +20,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_schema(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object with a list of such objects: OpenAI's servers take no list by itself."""
+    """The JSON schema of {name: [objects with these properties]}. OpenAI's servers accept no bare list."""
     return object_schema({name: {"type": "array", "items": object_schema(properties)}})
 
 
@@ -28,13 +28,13 @@ RANKING = list_schema("passages", {"doc": {"type": "integer"}, "relevance": {"ty
 
 
 def parse_form(reply: str, model: type[Form]) -> Form:
-    """The only object of the model's form in the reply. If the form is a list under one name, the reply may also be the list or
-    its items. LLMProtocolError for no such object, or several different ones."""
+    """The object in the reply that is valid for `model`. If its only field is a list, the reply may also be
+    the list or its items. LLMProtocolError if no object is valid, or several different ones are."""
     from pydantic import ValidationError
 
     values = parse_json_values(reply)
     if not values:
-        raise _not_of_the_form(model, "it is no JSON")
+        raise _form_error(model, "it is no JSON")
     problem: ValidationError | None = None
     forms: list[Form] = []
     for value in [*values, *_as_list(values, model)]:
@@ -45,17 +45,17 @@ def parse_form(reply: str, model: type[Form]) -> Form:
         else:
             forms += [form] if form not in forms else []
     if len(forms) > 1:
-        raise _not_of_the_form(model, f"there are {len(forms)} different ones")
+        raise _form_error(model, f"there are {len(forms)} different ones")
     if forms:
         return forms[0]
-    assert problem is not None  # a value is of the form, or has a problem
+    assert problem is not None  # each value is valid or raised an error
     first = problem.errors()[0]
     wrong = f"{'.'.join(map(str, first['loc'])) or model.__name__}: {first['msg']}"
-    raise _not_of_the_form(model, wrong) from problem
+    raise _form_error(model, wrong) from problem
 
 
 def _as_list(values: Sequence[Any], model: type[BaseModel]) -> list[dict[str, Any]]:
-    """The values as the list that is the model's only field; none for another model, or if a value has that list."""
+    """[{field: values}] if the only field is a list; [] for other models, or if a value has the field."""
     (name, *others) = model.model_fields
     is_list = get_origin(model.model_fields[name].annotation) is list
     if others or not is_list or any(isinstance(value, Mapping) and name in value for value in values):
@@ -64,7 +64,7 @@ def _as_list(values: Sequence[Any], model: type[BaseModel]) -> list[dict[str, An
     return [{name: items}]
 
 
-def _not_of_the_form(model: type[BaseModel], wrong: str) -> LLMProtocolError:
+def _form_error(model: type[BaseModel], wrong: str) -> LLMProtocolError:
     return LLMProtocolError(
         f"The answer does not have the form {model.__name__} ({wrong}).",
         hint="Ask again, choose a larger model, or ask for fewer and simpler fields.",

@@ -36,16 +36,16 @@ from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
-POOL = 50  # candidates from each side
+POOL = 50  # candidates by cosine, and as many by BM25
 COSINE_SHARE = 0.6
-LIKED = 6  # passages, the best
+LIKED = 6  # best passages that the feedback compares the others with
 FEEDBACK = 1 / 3  # weight of the similarity to them, relative to the cosine to the question
-FOREIGN_SHARE = 0.2
+FOREIGN_SHARE = 0.2  # COSINE_SHARE for a question in scripts that the bundled embedder does not know
 MANY = 6  # candidates of a document whose name then counts
-OTHERS = 0.8
+OTHERS = 0.8  # factor of the other documents then
 LEAST_SCORE = 0.65  # share of the best score
 LEAST_COSINE = 0.9  # share of the highest cosine among the best; a passage below both shares is far weaker than the best
-LAST_LATIN = "\u024f"
+LAST_LATIN = "\u024f"  # the last Latin letter in the order of Unicode
 
 
 class HybridRetriever(BaseRetriever):
@@ -54,11 +54,10 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`: the weight of the
     likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
 
-    `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`.
-
-    The span "retrieve" also notes `found` and `next_best` (at most `top_k` more), each a list of {"id", "score", "cosine",
-    "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
-    passage whose vector is damaged, which is ranked by its words.
+    `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`. The span also
+    notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25` is
+    0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a passage
+    whose vector is damaged, which is ranked by its words.
     """
 
     name = "hybrid"
@@ -89,46 +88,47 @@ class HybridRetriever(BaseRetriever):
         self._weaker = weaker
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        vector, near, sharing = self._candidates(query, step)
-        corrected = correct_spelling(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        vector, vector_hits, keyword_hits = self._candidates(query, step)
+        texts = [hit.node.text for hit in [*keyword_hits, *vector_hits]]
+        corrected = correct_spelling(query.query_str, texts, self._embedder)
         if corrected != query.query_str:
             step.note(meant=corrected)
             query = replace(query, query_str=corrected)
-            vector, near, sharing = self._candidates(query, step)
-        nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
-        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
-        by_words = [hit.node.id_ for hit in sharing if hit.node.id_ not in cosines]
-        vectors = self._vectors(list(nodes) if self._feedback else by_words, step)
-        cosines |= self._cosines(by_words, vector, vectors)
-        bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
-        highest = max(bm25.values(), default=1.0)
+            vector, vector_hits, keyword_hits = self._candidates(query, step)
+        nodes = {hit.node.id_: hit.node for hit in [*keyword_hits, *vector_hits]}
+        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in vector_hits}
+        words_only = [hit.node.id_ for hit in keyword_hits if hit.node.id_ not in cosines]
+        vectors = self._vectors(list(nodes) if self._feedback else words_only, step)
+        cosines |= self._cosines(words_only, vector, vectors)
+        bm25 = {hit.node.id_: hit.get_score() for hit in keyword_hits}
+        highest_bm25 = max(bm25.values(), default=1.0)
         multilingual = is_multilingual(self._embedder.name)
-        meanings = min_max(cosines) if multilingual else cosines
-        best = max((meaning for meaning in meanings.values() if meaning is not None), default=1.0)
-        factor = _factors(query.query_str, nodes.values())
+        meanings = min_max(cosines) if multilingual else cosines  # cosines as they count in the score
+        best_meaning = max((meaning for meaning in meanings.values() if meaning is not None), default=1.0)
+        factors = _factors(query.query_str, nodes.values())
         usual = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
         by_language = multilingual and self._cosine_share is None
         foreign = in_other_languages(query.query_str, nodes.values()) if by_language else set()
 
-        def score(id_: str, feedback: float = 0.0, like: float = 0.0) -> float:
-            words, meaning = bm25.get(id_, 0.0) / highest, meanings[id_]
+        def score(id_: str, feedback: float = 0.0, likeness: float = 0.0) -> float:
+            words, meaning = bm25.get(id_, 0.0) / highest_bm25, meanings[id_]
             if meaning is None:
-                meaning = words * best  # as good as the words say
+                meaning = words * best_meaning  # as good as the words say
             share = OTHER_LANGUAGE_SHARE if id_ in foreign else usual
-            meaning, most = max(meaning, 0.0) + feedback * like, 1 + share * feedback
-            return factor.get(nodes[id_].ref_doc_id, 1.0) * (share * meaning + (1 - share) * words) / most
+            meaning, maximum = max(meaning, 0.0) + feedback * likeness, 1 + share * feedback
+            return factors.get(nodes[id_].ref_doc_id, 1.0) * (share * meaning + (1 - share) * words) / maximum
 
-        own = {id_: score(id_) for id_ in cosines}
-        like = _like_the_best(own, vectors) if self._feedback and vectors else {}
-        scores = {id_: score(id_, self._feedback, like[id_]) for id_ in own} if like else own
+        base = {id_: score(id_) for id_ in cosines}  # scores without feedback
+        likeness = _compare_with_best(base, vectors) if self._feedback and vectors else {}
+        scores = {id_: score(id_, self._feedback, likeness[id_]) for id_ in base} if likeness else base
         ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
-        unknown = None if len(sharing) == self._pool else 0.0
+        absent = None if len(keyword_hits) == self._pool else 0.0
         facts: list[dict[str, Any]] = [
-            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, unknown)} for id_ in ranked
+            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)} for id_ in ranked
         ]
         best_facts = facts[: self._top_k]
         if not self._weaker:
-            best_facts = _comparable(best_facts, own, meanings)
+            best_facts = _drop_weaker(best_facts, base, meanings)
         step.note(found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k])
         return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best_facts]
 
@@ -167,9 +167,9 @@ class HybridRetriever(BaseRetriever):
         return dict(zip(candidates.ids, candidates.rows, strict=True))
 
 
-def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
-    """The mean cosine of each, 0 or more, to the best tenth, at most LIKED. A passage without a vector gets the mean of all.
-    {} for too few passages."""
+def _compare_with_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
+    """The mean cosine of each, 0 or more, to the best tenth (at most LIKED). Passages without a vector get
+    the mean of all. {} for too few passages."""
     known = [id_ for id_ in scores if id_ in vectors]
     best = sorted(known, key=lambda id_: -scores[id_])[: min(LIKED, len(known) // 10)]
     if not best:
@@ -189,13 +189,13 @@ def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None
     return {document: OTHERS for document, name in names.items() if name not in in_question}
 
 
-def _comparable(
-    facts: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
+def _drop_weaker(
+    facts: list[dict[str, Any]], scores: Mapping[str, float], meanings: Mapping[str, float | None]
 ) -> list[dict[str, Any]]:
-    """Those that are not far weaker than the best of them, by their `own` scores or their cosines as these count."""
-    least = LEAST_SCORE * max((own[fact["id"]] for fact in facts), default=0.0)
+    """Those that are not far weaker than the best of them, by the scores without feedback or the cosines."""
+    least = LEAST_SCORE * max((scores[fact["id"]] for fact in facts), default=0.0)
     near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in facts), default=0.0)
-    return [fact for fact in facts if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
+    return [each for each in facts if scores[each["id"]] >= least or (meanings[each["id"]] or 0) >= near > 0]
 
 
 def usual_share(question: str, embedder: str) -> float:

@@ -33,8 +33,8 @@ Number = TypeVar("Number", float, Array)
 ROUNDING = 1e-5  # upper bound of the rounding error of a product of two float32 unit vectors, in any order of addition
 BLOCK = 4096  # rows rescored at a time
 BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
-CANDIDATES = 1000  # rows that a search by signs compares exactly
-CANDIDATES_EACH = 200  # further rows for each result
+CANDIDATES = 1000  # rows that `nearest_by_signs` compares exactly
+CANDIDATES_EACH = 200  # further ones for each result that is asked for
 SURE = 3.0  # standard deviations of differing bits beyond the mean of the nearest; all rows up to that are compared
 
 K1 = 1.2
@@ -54,7 +54,7 @@ def unit_query(query: Vector, dimension: int) -> Vector:
 
 
 def top_k(scores: Array, k: int) -> Array:
-    """The places of the `k` highest scores, best first, ties in order of place. A score of -inf never counts."""
+    """The indexes of the `k` highest scores, best first; equal ones in order. -inf never counts."""
     if k <= 0 or not len(scores):
         return np.empty(0, np.intp)
     if k < len(scores):
@@ -67,17 +67,17 @@ def top_k(scores: Array, k: int) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")  # of rows that are damaged
 def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
-    """The `k` unit rows with the highest cosine to the unit `query`: their places and cosines, best first.
+    """The `k` unit rows with the highest cosine to the unit `query`: their indexes and cosines, best first.
 
-    `chosen` is a mask of the rows to compare, shape (n,). Ties are in order of place. One matrix product cannot guarantee that,
-    because it adds up equal rows differently at different places: all rows near the k-th score are computed again one by one.
+    `chosen` is a mask of the rows to compare, shape (n,). Ties are in order of index. One matrix product
+    may round equal rows differently: all near the k-th score are computed again one by one.
     """
     if k <= 0 or not len(rows):
         return np.empty(0, np.intp), np.empty(0)
     if not query.any():  # everything ties
         first = (np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen))[:k]
         return first, np.zeros(len(first))
-    candidates = _close(rows, query, k, chosen)
+    candidates = _find_candidates(rows, query, k, chosen)
     wide = query.astype(np.float64)
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
@@ -90,7 +90,7 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
 
 
 def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
-    """`nearest`, but only among the rows that `signs` selects; the result is nearly always the same.
+    """`nearest`, but only among rows whose signs are most like the query's; nearly always the same result.
 
     Rows without signs are all compared. If the nearest rows are clearly nearer than the others, few rows differ from the query
     in so few bits. If not, as among random directions, these few would miss many; then more rows are compared, up to all.
@@ -103,26 +103,26 @@ def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen:
     if count >= len(known):
         return nearest(rows, query, k, chosen)
 
-    def among(most: float) -> tuple[Array, Array]:
+    def nearest_within(most: float) -> tuple[Array, Array]:
         mask = np.ones(len(rows), bool) if chosen is None else chosen.copy()
         mask[: len(signs)] &= differing <= most
         return nearest(rows, query, k, mask)
 
     most = float(np.partition(known, count - 1)[count - 1])
-    best = among(most)
+    best = nearest_within(most)
     bits = differing[best[0][best[0] < len(signs)]]
     if len(bits):
         # The bits of rows at one angle differ from the query's in about a binomially distributed number.
         mean = float(bits.mean())
         needed = mean + SURE * math.sqrt(mean * (1 - mean / len(query)))
         if needed > most:
-            best = among(needed)
+            best = nearest_within(needed)
     return best
 
 
-def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
-    """The places of all rows that may be among the `k` nearest, in order. If few rows are chosen, only these are multiplied."""
-    places: list[Array] = []
+def _find_candidates(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
+    """All rows that may be among the `k` nearest, in order. If few are chosen, only these are multiplied."""
+    indexes: list[Array] = []
     scores: list[Array] = []
     least = -np.inf  # score of the `k`-th row so far
     step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
@@ -136,10 +136,10 @@ def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
         if least == -np.inf:
             least = _kth(products, k)
         near = np.flatnonzero(products >= least - ROUNDING)  # excludes most of the later rows
-        places.append(start + (near if chosen is None else inside[near]))
+        indexes.append(start + (near if chosen is None else inside[near]))
         scores.append(products[near])
     all_scores = np.concatenate(scores)
-    return np.concatenate(places)[all_scores >= _kth(all_scores, k) - ROUNDING]
+    return np.concatenate(indexes)[all_scores >= _kth(all_scores, k) - ROUNDING]
 
 
 def _mask_damaged(cosines: Array) -> Array:
@@ -153,7 +153,7 @@ def _kth(scores: Array, k: int) -> float:
 
 
 def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
-    """True at the places of every (first, count)."""
+    """A mask of `size` rows, True for the `count` rows from `first` of each span (first, count)."""
     mask = np.zeros(size, bool)
     for first, count in spans:
         mask[first : first + count] = True
@@ -161,10 +161,8 @@ def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
 
 
 def passage_terms(node: TextNode) -> list[str]:
-    """The terms of a passage in the keyword index: its words, and those of its document's title and file name.
-
-    So a question that names the file finds passages without the name.
-    """
+    """The terms of a passage in the keyword index: its words, and those of its document's title and file
+    name, so that a question that names the file finds passages without the name."""
     title, name = node.metadata.get("title"), node.metadata.get("file_name")
     return words("\n".join([str(title or ""), PurePath(str(name or "")).stem, node.text]))
 
@@ -177,15 +175,15 @@ def query_terms(query: str) -> list[str]:
 @cache
 def terms_version() -> str:
     """Changes whenever the same text may give other terms than before."""
-    from importlib.metadata import version  # two megabytes that a search by vectors does not need
+    from importlib.metadata import version  # two megabytes of memory, for keywords only
 
     rules = (words(_PROBE), USUAL, unicodedata.unidata_version, version("snowballstemmer"), "title, name, text", "postings")
     return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def rarity(having: int, passages: int) -> float:
-    """BM25's weight of a term in n of N passages: ln((N - n + 0.5) / (n + 0.5)), at least 1e-6."""
-    return max(math.log((passages - having + 0.5) / (having + 0.5)), LEAST_IDF)
+def rarity(with_term: int, passages: int) -> float:
+    """BM25's weight of a term that n of N passages have: ln((N - n + 0.5) / (n + 0.5)), at least 1e-6."""
+    return max(math.log((passages - with_term + 0.5) / (with_term + 0.5)), LEAST_IDF)
 
 
 def length_norm(lengths: Number, average: float) -> Number:
@@ -200,11 +198,11 @@ def term_scores(weight: float, counts: Number, norms: Number) -> Number:
 
 
 class KeywordIndex:
-    """BM25 in memory. `ragcore.vector_stores.bm25_index` is the same in a database."""
+    """BM25 in memory; `bm25_index` is the same in a database. A place is a passage's number in its store."""
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}
-        self._counts: dict[str, dict[int, int]] = {}  # term -> place -> how often
+        self._counts: dict[str, dict[int, int]] = {}  # occurrences by term and place
         self._total = 0
 
     def add(self, place: int, terms: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
     if not settings.stage:
         return []
     mode = str(menu_value("chat_mode") or settings.answers.chat_mode) if chat else None
-    return recorded_demo.to_ask(recorded_demo.recordings(), before, chat=chat, mode=mode)
+    return recorded_demo.next_questions(recorded_demo.recordings(), before, chat=chat, mode=mode)
 
 
 def recorded_question_buttons(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:

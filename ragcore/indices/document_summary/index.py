@@ -70,7 +70,7 @@ class DocumentSummaryIndex(NodeIndex):
         return retrievers.DocumentSummaryIndexLLMRetriever(self, choice_batch_size, choice_top_k)
 
     def get_document_summary(self, doc_id: str) -> str:
-        """UnknownDocumentError."""
+        """The summary of the document, "" if it has no text. UnknownDocumentError if the index lacks it."""
         summaries = self.storage_context.index_store.entries(self._record.place, [doc_id])
         if doc_id not in summaries:
             raise UnknownDocumentError(doc_id)
@@ -84,13 +84,13 @@ class DocumentSummaryIndex(NodeIndex):
         return {"summary_query": self.summary_query}
 
     def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
-        def summary(split: Split) -> str:
+        def summarize(split: Split) -> str:
             if self._synthesizer is not None:
                 hits = [NodeWithScore(node) for node in split.nodes]
                 return str(self._synthesizer.synthesize(self.summary_query or DEFAULT_REQUEST, hits))
             return summary_of(self.llm, [node.text for node in split.nodes], self.summary_query)
 
-        summaries = in_order(summary, splits)
+        summaries = in_order(summarize, splits)
         by_id = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
         return lambda: self.put_entries(by_id)
 

@@ -163,15 +163,15 @@ def _has_gaps(pieces: list[Corners]) -> bool:
     """Whether consecutive lines have wide gaps at the same position."""
     gaps: list[Span] = []  # of the current line
     gaps_above: list[Span] = []  # of the last line with gaps
-    low = high = end = 0.0
-    lines = 0
+    low = high = end = 0.0  # of the previous piece
+    rows = 0
     for x0, bottom, x1, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
             if x0 - end > WIDE_GAP * max(high - low, top - bottom):
                 if not gaps:
-                    lines = lines + 1 if any(start < x0 and end < stop for start, stop in gaps_above) else 1
+                    rows = rows + 1 if any(start < x0 and end < stop for start, stop in gaps_above) else 1
                 gaps.append((end, x0))
-                if lines >= MIN_ROWS:
+                if rows >= MIN_ROWS:
                     return True
         else:
             gaps_above, gaps = gaps or gaps_above, []
@@ -181,10 +181,10 @@ def _has_gaps(pieces: list[Corners]) -> bool:
 
 def _has_rows_of_numbers(page_text: str) -> bool:
     """Whether consecutive lines have several numbers each, as rows of a table that are drawn at once."""
-    lines = 0
+    rows = 0
     for line in page_text.split("\n"):
-        lines = lines + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
-        if lines >= MIN_ROWS:
+        rows = rows + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
+        if rows >= MIN_ROWS:
             return True
     return False
 

@@ -25,10 +25,10 @@ from lectern.runs.recorded_demo import (
     Recording,
     find_recording,
     map_sources,
+    next_questions,
     play,
     recorded_price,
     recordings,
-    to_ask,
 )
 from lectern.schema import AnswerFacts, Ask, Price, Source
 from lectern.settings import ResponseMode
@@ -202,10 +202,10 @@ def test_sources_are_those_of_the_documents_that_are_here(library: Library) -> N
 
 def test_what_can_be_asked_next_depends_on_what_was_asked() -> None:
     among = (MADE, FOLLOW_UP, replace(MADE, ask=Ask("Who built it?", chat_mode="react")))
-    assert to_ask(among, [], chat=True) == ["Who built it?"]
-    assert to_ask(among, ["who  built it?"], chat=True) == ["And when?"]
-    assert to_ask(among, ["Who built it?"], chat=True, mode="react") == []
-    assert to_ask(among, [], chat=False) == []
+    assert next_questions(among, [], chat=True) == ["Who built it?"]
+    assert next_questions(among, ["who  built it?"], chat=True) == ["And when?"]
+    assert next_questions(among, ["Who built it?"], chat=True, mode="react") == []
+    assert next_questions(among, [], chat=False) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"form": 1}', '{"form": 2, "made": 0}'])
@@ -225,8 +225,8 @@ def test_shipped_recordings_cover_chat_and_every_response_mode() -> None:
     modes = {one.ask.chat_mode for one in SHIPPED if one.ask.chat_mode}
     assert modes == {"simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"}
     for mode in modes:
-        assert to_ask(SHIPPED, [], chat=True, mode=mode) == [CHAT[0]]
-        assert to_ask(SHIPPED, [CHAT[0]], chat=True, mode=mode) == [CHAT[1]]
+        assert next_questions(SHIPPED, [], chat=True, mode=mode) == [CHAT[0]]
+        assert next_questions(SHIPPED, [CHAT[0]], chat=True, mode=mode) == [CHAT[1]]
     for response_mode in get_args(ResponseMode):
         found = find_recording(Ask(QUERY, chat_mode=None, response_mode=response_mode), [], SHIPPED)
         assert found is not None, response_mode
