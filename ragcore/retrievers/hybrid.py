@@ -55,9 +55,9 @@ class HybridRetriever(BaseRetriever):
     likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
 
     `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`. The span also
-    notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25` is
-    0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a passage
-    whose vector is damaged, which is ranked by its words.
+    notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25`
+    is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
+    passage whose vector is damaged, which is ranked by its words.
     """
 
     name = "hybrid"

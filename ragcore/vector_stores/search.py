@@ -34,7 +34,7 @@ ROUNDING = 1e-5  # upper bound of the rounding error of a product of two float32
 BLOCK = 4096  # rows rescored at a time
 BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
 CANDIDATES = 1000  # rows that `nearest_by_signs` compares exactly
-CANDIDATES_EACH = 200  # further ones for each result that is asked for
+CANDIDATES_EACH = 200  # further ones for each of the `k` results
 SURE = 3.0  # standard deviations of differing bits beyond the mean of the nearest; all rows up to that are compared
 
 K1 = 1.2
