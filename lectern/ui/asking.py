@@ -152,10 +152,10 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
     message = resources.library().conversations.message(message_id)
     new_ask = ask or (message.ask if message else None)
     if message is None or new_ask is None:
-        run([None])  # an error that says the answer is gone
+        start([None])  # an error that says the answer is gone
         return
     if extractive is not None:
         new_ask = replace(new_ask, extractive=extractive)
     run_within_limits(
-        [new_ask], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
+        [new_ask], start, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
     )
