@@ -67,7 +67,7 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
         feedback=usual_feedback(options.dense_share),
         weaker=options.weaker or chosen_later,
     )
-    retriever = OverviewRetriever(
+    retriever = OverviewRetriever(  # for requests of a summary; every other question goes to `hybrid`
         index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
     )
     postprocessors: list[BaseNodePostprocessor] = []

@@ -45,7 +45,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, started, waited = chat_ask(question), False, False
 
-    def run(expected: Sequence[Price | None]) -> None:
+    def start(expected: Sequence[Price | None]) -> None:
         nonlocal started
         if problem := mode_problem(ask.chat_mode or ""):
             state.problem = Problem(problem, _("Choose another way to answer."))
@@ -61,7 +61,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
         state.chat.go_to_chat = new and waited
 
     history = resources.current_index().runs.history(opened.id) if opened else []
-    run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
+    run_within_limits([ask], start, history=history, cancelled=lambda: fill_widget(box, question))
     waited = True
     return started
 
@@ -71,7 +71,7 @@ def ask_outside_chat(asks: Sequence[Ask]) -> bool:
     state, runs = session(), resources.current_index().runs
     started = False
 
-    def run(expected: Sequence[Price | None]) -> None:
+    def start(expected: Sequence[Price | None]) -> None:
         nonlocal started
         try:
             state.query.conversation = (
@@ -84,7 +84,7 @@ def ask_outside_chat(asks: Sequence[Ask]) -> bool:
             return
         state.problem, state.panel, started = None, "", True
 
-    run_within_limits(asks, run)
+    run_within_limits(asks, start)
     return started
 
 
@@ -105,7 +105,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
     """Copies the conversation up to the question of this answer, and asks `ask` in the copy."""
     state, conversations = session(), resources.library().conversations
 
-    def run(expected: Sequence[Price | None]) -> None:
+    def start(expected: Sequence[Price | None]) -> None:
         branch = None
         try:
             check_question(ask.question)
@@ -121,7 +121,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
 
     message = conversations.message(message_id)
     history = resources.current_index().runs.history(message.conversation_id, before=message_id) if message else []
-    run_within_limits([ask], run, history=history)
+    run_within_limits([ask], start, history=history)
 
 
 def mode_problem(chat_mode: str) -> str:
@@ -141,7 +141,7 @@ def mode_problem(chat_mode: str) -> str:
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
     """Answers again and replaces the answer. `ask`: another question or other options."""
 
-    def run(expected: Sequence[Price | None]) -> None:
+    def start(expected: Sequence[Price | None]) -> None:
         try:
             resources.current_index().runs.retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
         except RagError as error:
@@ -152,10 +152,10 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
     message = resources.library().conversations.message(message_id)
     new_ask = ask or (message.ask if message else None)
     if message is None or new_ask is None:
-        run([None])  # an error that says the answer is gone
+        start([None])  # an error that says the answer is gone
         return
     if extractive is not None:
         new_ask = replace(new_ask, extractive=extractive)
     run_within_limits(
-        [new_ask], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
+        [new_ask], start, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
     )

@@ -1,8 +1,8 @@
 """Text from documents as a prompt shows it: between delimiters that no document can guess, and without lines that pose as ours.
 
 A document may contain "[3] handbook.pdf", "Question:" or a chat template's <|im_start|>, by chance or by intent. `escape_marks`
-puts an invisible character (U+2060, word joiner) behind the first character of such a mark, so that neither a
-server nor a model takes it for the prompt's. `restore` removes it from the text and from what a model copies.
+puts an invisible character (U+2060, word joiner) behind the first character of such a mark, so that neither server nor model
+takes it for one of the prompt's. `restore` removes it from a document's text and from what a model copies of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The area to drop or choose files, with buttons for other sources."""
+"""The area to drop or choose files, with buttons for other sources. The browser sends files to `server/uploads.py`."""
 
 from __future__ import annotations
 
