@@ -42,7 +42,7 @@ _RIGHT_TO_LEFT_WORDS = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIG
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """The `characters` of a page as PDFium returns them, their `readings` with corrections, and their `directions`.
+    """The `characters` of a page as PDFium returns them, their `readings` with corrections and their `directions`.
     `box_of` returns the rectangle of the character at an index, rotated by its direction."""
 
     text: pdfium.PdfTextPage
@@ -254,8 +254,8 @@ def _running_text(letters: _Letters, indexes: list[int]) -> Iterator[Line]:
 
 
 def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
-    """The line with the words of right-to-left scripts in reading order. PDFium reverses such words, because most
-    programs draw them from left to right. This reversal is wrong for words that were drawn from right to left, and for
+    """The line with the words of right-to-left scripts in reading order. PDFium reverses such words, as most
+    programs draw them from left to right. This is wrong for words that were drawn from right to left, and for
     glyphs of several letters that are not ligatures of Unicode."""
     out = list(line)
     for match in _RIGHT_TO_LEFT_WORDS.finditer("".join(letters.characters[index] for index in line)):

@@ -176,8 +176,8 @@ def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple
 
 
 def quote_runs(letters: Sequence[tuple[str, At]], quote: str, marked: Sequence[bool]) -> Iterator[list[At]]:
-    """Where each marked stretch of `quote` is, without repeats. `letters` are those of the page, each with where it is,
-    such as its index. Parts of the quote may be missing on the page, or be elsewhere, such as in a picture."""
+    """Where each marked stretch of `quote` is, without repeats. `letters` are those of the page, each with where
+    it is, such as its index. Parts of the quote may be missing on the page, or elsewhere, as in a picture."""
     for begin, start, length in _common_parts(quote, "".join(letter for letter, _ in letters)):
         common = zip(letters[start : start + length], marked[begin : begin + length], strict=True)
         for has_box, run in groupby(common, key=lambda pair: pair[1]):

@@ -53,9 +53,9 @@ class ShiftedLetters:
         self._readings: dict[int, str] = {}
 
     def read(self, pieces: Iterable[Corners]) -> dict[int, str]:
-        """The replacements of characters, by index: a shifted one with marks of `ragcore.readers.typography`; "" or " "
-        for an end of line that PDFium inserted after shifted letters. `pieces` are the rectangles of text that may be
-        shifted or stand next to a drop cap."""
+        """The replacements of characters, by index: a shifted one with marks of `typography`; "" or " " for an end
+        of line that PDFium inserted after shifted letters. `pieces` are the rectangles of text that may be shifted
+        or stand next to a drop cap."""
         for piece in pieces:
             x0, bottom, x1, top = rotate(piece, self._main)
             inside = min(x1 - x0, top - bottom) / 3
@@ -200,8 +200,8 @@ class ShiftedLetters:
 
 
 def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterator[Corners]:
-    """The pieces of text that begin close to the previous one, and higher or lower than most letters. `upright` are the
-    same pieces, rotated by the direction of the page's text."""
+    """The pieces of text that begin close to the previous one, and higher or lower than most letters. `upright`
+    are the same pieces, rotated by the direction of the page's text."""
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
         if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
