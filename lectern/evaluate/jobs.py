@@ -32,6 +32,7 @@ MAX_FAILURES = 3  # A run ends after so many questions in a row that could not b
 TEXT_CHARS = 700  # A stored result has so much of the text of each passage.
 MIN_CHARS = 120  # A shorter passage is not used for a question.
 PASSAGES_PER_QUESTION = 4  # More passages than questions, because not every passage yields a question.
+PASSAGES_WITHOUT_MODEL = 40  # read at most, per question: each takes milliseconds, and few have a clear sentence
 
 
 class EvaluationJobs:
@@ -144,9 +145,10 @@ class EvaluationJobs:
 
     def _write_questions(self, question_set: QuestionSet) -> None:
         llm = self._library.llm()
-        nodes = _sample_passages(self._library, question_set.target_size * PASSAGES_PER_QUESTION)
-        wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         extractive = llm.metadata.is_extractive
+        per_question = PASSAGES_WITHOUT_MODEL if extractive else PASSAGES_PER_QUESTION
+        nodes = _sample_passages(self._library, question_set.target_size * per_question)
+        wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         questions = _questions_by_rule(self._library, nodes) if extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
         for question in questions:

@@ -140,12 +140,13 @@ def test_replaced_element_still_announces_the_end(page: Page) -> None:
     texts = page.evaluate(
         """async (script) => {
           const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-          const draw = (of, told, ended = 0) => {
+          const draw = (of, announcement, ended = 0) => {
             const host = document.createElement("div");
             document.getElementById("host").replaceChildren(host);
             const parentElement = host.attachShadow({ mode: "open" });
             parentElement.innerHTML = '<span role="status"></span>';
-            const data = { answering: Boolean(told) && !ended, of, ended, told, open: "", last: "", reveal: "" };
+            const answering = Boolean(announcement) && !ended;
+            const data = { answering, of, ended, announcement, open: "", last: "", reveal: "" };
             return [parentElement.firstChild, begin({ data, parentElement, setTriggerValue: () => {} })];
           };
           const longer = () => new Promise((done) => setTimeout(done, 250));

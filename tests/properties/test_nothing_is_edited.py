@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import BaseModel
 
 from ragcore import extractors, indices, node_parser, postprocessor, query_engine
 from ragcore.agent import OpenAIAgent, ReActAgent
@@ -75,11 +76,18 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "SimpleFileNodeParser": node_parser.SimpleFileNodeParser,
     "TokenTextSplitter": lambda: node_parser.TokenTextSplitter(40, 10),
 }
+
+
+class Read(BaseModel):
+    input: str
+
+
 STEPS: dict[str, Callable[[], Any]] = {
     "TitleExtractor": lambda: extractors.TitleExtractor(QUOTING),
     "KeywordExtractor": lambda: extractors.KeywordExtractor(QUOTING),
     "QuestionsAnsweredExtractor": lambda: extractors.QuestionsAnsweredExtractor(QUOTING),
     "SummaryExtractor": lambda: extractors.SummaryExtractor(QUOTING, ("self", "prev", "next")),
+    "PydanticProgramExtractor": lambda: extractors.PydanticProgramExtractor(program=Read),
     "HashEmbedding": lambda: EMBEDDER,
     "EmbeddingStep": lambda: EmbeddingStep(EMBEDDER),
     "IngestionPipeline": lambda: (
@@ -91,9 +99,9 @@ STEPS: dict[str, Callable[[], Any]] = {
 def test_every_parser_and_extractor_is_among_these() -> None:
     offered = (getattr(node_parser, name) for name in node_parser.__all__)
     parsers = {kind.__name__ for kind in offered if hasattr(kind, "get_nodes_from_documents") and not inspect.isabstract(kind)}
-    assert parsers == {*PARSERS, "JSONNodeParser", "HTMLNodeParser"}
+    assert parsers == {*PARSERS, "JSONNodeParser", "HTMLNodeParser", "LangchainNodeParser"}
     extracting = {kind.__name__ for kind in classes(extractors, BaseExtractor)}
-    assert len(extracting) == 4
+    assert len(extracting) == 5
     assert extracting <= STEPS.keys()
 
 

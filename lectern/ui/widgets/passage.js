@@ -100,7 +100,7 @@ function jumpField(view) {
 
 // What the two shades of the marks say.
 function legend({ words, kind }) {
-  const line = element("p", `legend ${kind}`);
+  const line = element("p", `legend on-${kind}`);
   line.append(element("i", "quoted"), words.quoted, element("i", "rest"), words.rest);
   return line;
 }

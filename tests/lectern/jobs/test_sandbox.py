@@ -146,7 +146,7 @@ return Document("words")
 def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = hostile(PAGES.format(done="page"))
     assert isolated(path, timeout=2).text == "words"
-    monkeypatch.setattr(sandbox, "LONGEST", 1.25)
+    monkeypatch.setattr(sandbox, "MAX_TIMEOUTS", 1.25)
     monkeypatch.setattr(reader_process, "MAX_TIMEOUTS", 1.25)
     with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 2\.5 seconds"):
         isolated(path, timeout=2)

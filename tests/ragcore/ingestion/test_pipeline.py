@@ -80,7 +80,7 @@ def test_without_steps_of_its_own_it_splits_and_embeds(monkeypatch: pytest.Monke
     from ragcore.settings import Settings
 
     monkeypatch.setattr(Settings, "embed_model", HashEmbedding(8))
-    monkeypatch.setattr(Settings, "node_parser", splitter())
+    monkeypatch.setattr(Settings, "_node_parser", splitter())  # undoing the property would keep the default
     made = IngestionPipeline().run(documents(1))
     assert [node.embedding is not None for node in made if isinstance(node, TextNode)] == [True, True]
 
