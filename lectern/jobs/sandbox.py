@@ -51,8 +51,8 @@ def read_isolated(
     scratch: Path | None = None,
 ) -> Document:
     """`read_file` in a process of its own. `timeout` in seconds since the last progress; MAX_TIMEOUTS times as many
-    for the whole file. `memory_mb` limits the address space, if the system can. The process gets a folder of its own in `scratch`, which is
-    on the file system of `path`; by default it is in the system's folder for temporary files.
+    for the whole file. `memory_mb` limits the address space, if the system can. The process gets a folder of its own in
+    `scratch`, which is on the file system of `path`; by default it is in the system's folder for temporary files.
 
     Raises the errors of `read_file`; TooLargeError at a limit; DamagedFileError if the process crashes; Cancelled at most 0.2
     seconds after `cancelled` is true. `options.progress`, `on_loss` and `on_words` are called in the caller's thread.
