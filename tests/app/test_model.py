@@ -351,7 +351,7 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
 
 
 def open_settings(page: Page, url: str, part: str, *, more: bool = False) -> None:
-    """One of the five pages; with `more` also what is rarely used."""
+    """One of the pages; with `more` also what is rarely used."""
     page.goto(f"{url}/settings?s={part}")
     page.locator(".st-key-settings_page").wait_for()
     settled(page)

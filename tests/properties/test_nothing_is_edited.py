@@ -28,7 +28,6 @@ from ragcore.schema import ChatMessage, Document, MessageRole, NodeWithScore, Qu
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.tools import QueryEngineTool, RetrieverTool, ToolMetadata
-from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, picture, retrievers
 
 TEXT = (
@@ -131,14 +130,6 @@ def test_parsers_of_one_format_edit_nothing_either(parser: Callable[[], NodePars
 def read_from() -> SimpleDocumentStore:
     store = SimpleDocumentStore()
     store.add_documents(nodes())
-    return store
-
-
-def put_into() -> MemoryStore:
-    store = MemoryStore()
-    given = nodes(vectors=True)
-    for document in documents():
-        store.upsert(document, [node for node in given if node.ref_doc_id == document.id_])
     return store
 
 
