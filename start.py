@@ -4,8 +4,8 @@
     python start.py test         install and run all tests, with a sample of the long ones; --all runs all of them, and
                                  arguments of pytest select tests
 
-It installs into the active virtual environment, or else creates one in the folder .venv next to this file. On Linux without an
-NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
+It installs into the active virtual environment, or else creates one in the folder .venv next to this file. On
+Linux without an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def main() -> int:
 def test(python: str, arguments: list[str]) -> int:
     """Runs the tests that `arguments` name, or all.
 
-    The tests in the browser run in a process of their own at the same time as the others, because their driver leaves its
-    event loop running. The tests with a real language model come last, because the model needs the whole processor.
+    The tests in the browser run in a process of their own at the same time as the others, because their
+    driver leaves its event loop running. The tests with a real language model come last, because the model
+    needs the whole processor.
     """
     pytest = [python, "-m", "pytest", *arguments]
     # Some images of containers set it; hundreds of processes would compile the application, each for itself.
@@ -76,7 +77,8 @@ def test(python: str, arguments: list[str]) -> int:
 
 
 def environment() -> str:
-    """The Python to install into: this one if it is in a virtual environment, or else that of .venv, created if missing."""
+    """The Python to install into: this one if it is in a virtual environment, or else that of .venv, created
+    if missing."""
     if sys.prefix != sys.base_prefix:
         return sys.executable
     folder = HERE / ".venv"
@@ -88,9 +90,11 @@ def environment() -> str:
 
 
 def install(python: str, extra: str) -> bool:
-    """Installs Lectern with `extra`, unless nothing has changed since the last time. Returns whether it is installed."""
+    """Installs Lectern with `extra`, unless nothing has changed since the last time. Returns whether it is
+    installed."""
     stamp = (
-        Path(subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True).strip()) / "lectern-installed"
+        Path(subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True).strip())
+        / "lectern-installed"
     )
     project = (HERE / "pyproject.toml").read_text("utf-8")
     if stamp.exists() and stamp.read_text("utf-8") in (f"{HERE}[test]{project}", f"{HERE}{extra}{project}"):
@@ -109,19 +113,26 @@ def install(python: str, extra: str) -> bool:
 
 
 def text_recognition_advice(python: str) -> str:
-    """One line about how to read scans and pictures; "" if tesseract is installed, or rapidocr in that Python."""
+    """One line about how to read scans and pictures; "" if tesseract is installed, or rapidocr in that
+    Python."""
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('rapidocr') is None)"
     if shutil.which("tesseract") or not subprocess.call([python, "-c", code]):
         return ""
     install = subprocess.list2cmdline([python, "-m", "pip", "install", "-e", f"{HERE}[ocr]"])
-    return f"To read scans and pictures, install tesseract (Debian, Ubuntu: apt install tesseract-ocr), or run: {install}"
+    return (
+        "To read scans and pictures, install tesseract (Debian, Ubuntu: apt install tesseract-ocr), or "
+        f"run: {install}"
+    )
 
 
 def has_torch(python: str, project: str) -> bool:
-    """Whether that Python has the release of PyTorch that `project`, the text of pyproject.toml, pins, in any build."""
+    """Whether that Python has the release of PyTorch that `project`, the text of pyproject.toml, pins, in any
+    build."""
     pinned = re.search(r'"torch==([\d.]+)"', project)
     code = "from importlib.metadata import version; print(version('torch').partition('+')[0])"
-    installed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+    installed = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=False
+    ).stdout.strip()
     return pinned is not None and installed == pinned[1]
 
 
@@ -130,16 +141,25 @@ def has_nvidia_card(driver: Path = Path("/proc/driver/nvidia")) -> bool:
 
 
 def torch_build(index: str, *, card: bool, seconds: float = INDEX_SECONDS) -> tuple[list[str], str]:
-    """The options with which pip installs PyTorch, and a sentence about the choice. `index`: of the CPU builds.
+    """The options with which pip installs PyTorch, and a sentence about the choice. `index`: of the CPU
+    builds.
 
-    The index is an additional one, because pip prefers 2.13.0+cpu to 2.13.0 (PEP 440). Everything else still comes from the
-    person's own index, and if the CPU index lacks this version or fails later, pip installs the usual build.
+    The index is an additional one, because pip prefers 2.13.0+cpu to 2.13.0 (PEP 440). Everything else still
+    comes from the person's own index, and if the CPU index lacks this version or fails later, pip installs
+    the usual build.
     """
     if card:
         return [], "PyTorch: the build that pip finds, because this computer has an NVIDIA card."
     if not answers(index, seconds):
-        return [], f"PyTorch: the build that pip finds, because {index} did not list torch within {seconds:g} seconds."
-    return ["--extra-index-url", index], f"PyTorch: the CPU build from {index}, because this computer has no NVIDIA card."
+        return (
+            [],
+            f"PyTorch: the build that pip finds, because {index} did not list torch within {seconds:g} "
+            "seconds.",
+        )
+    return [
+        "--extra-index-url",
+        index,
+    ], f"PyTorch: the CPU build from {index}, because this computer has no NVIDIA card."
 
 
 def answers(index: str, seconds: float) -> bool:
@@ -147,7 +167,10 @@ def answers(index: str, seconds: float) -> bool:
     listed: list[bool] = []
 
     def ask() -> None:
-        with suppress(OSError, HTTPException), urlopen(Request(f"{index}/torch/", method="HEAD"), timeout=seconds) as reply:
+        with (
+            suppress(OSError, HTTPException),
+            urlopen(Request(f"{index}/torch/", method="HEAD"), timeout=seconds) as reply,
+        ):
             listed.append(reply.status == 200)
 
     # A thread, because the time-out of urlopen does not limit the look-up of the name.

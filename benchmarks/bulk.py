@@ -1,14 +1,16 @@
-"""The cost of many files that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
+"""The cost of many files that are added at once: thousands of one passage, a folder of real files of all
+kinds, a mailbox.
 
     python -m benchmarks.bulk [WORK ...] [--files 8000] [--mails 5000] [--mixed 200]
 
-Each work is a folder that `lectern add` adds to a new library. The figure is the processor time of all processes together,
-minus that for one small file, which is mostly the start. It is compared with reading the same files and embedding their texts
-in one batch, in this process and the same run. The ratio of both is the cost of a queue that loses nothing.
+Each work is a folder that `lectern add` adds to a new library. The figure is the processor time of all
+processes together, minus that for one small file, which is mostly the start. It is compared with reading the
+same files and embedding their texts in one batch, in this process and the same run. The ratio of both is the
+cost of a queue that loses nothing.
 
-`files`: texts of one passage each, from sentences of the sample documents. `mixed`: real files of ../shared/data, if it
-exists. `mailbox`: one file of generated mails. `lengths`: one worker in this process reads the first 100 files of a queue of
-100, and of one of `--files`.
+`files`: texts of one passage each, from sentences of the sample documents. `mixed`: real files of
+../shared/data, if it exists. `mailbox`: one file of generated mails. `lengths`: one worker in this process
+reads the first 100 files of a queue of 100, and of one of `--files`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,15 @@ from ragcore.readers.registry import read_file, supported_suffixes
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 FEW = 100  # files whose cost is compared at two lengths of the queue
-HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}  # folders
+HOSTILE = {
+    "archives",
+    "bombs",
+    "docx_broken",
+    "pdf_broken",
+    "pdf_scanned",
+    "pptx_broken",
+    "xlsx_csv_broken",
+}  # folders
 MAX_BYTES = 60_000  # of a file of the mix
 CHUNK_SIZE = IngestSettings().chunk_size
 POLL_SECONDS = 0.2
@@ -54,8 +64,8 @@ TICKS = os.sysconf("SC_CLK_TCK")  # a second
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Processor seconds of `lectern add` and all its processes, of its own while it waited, and how long that was. The
-    library chose `embed_model` by its first file."""
+    """Processor seconds of `lectern add` and all its processes, of its own while it waited, and how long that
+    was. The library chose `embed_model` by its first file."""
 
     total: float
     waiting_cpu: float
@@ -66,7 +76,9 @@ class Cost:
 def sentences() -> list[str]:
     texts = " ".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.[mt][dx]*")))
     return [
-        sentence for sentence in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(sentence) < 300
+        sentence
+        for sentence in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts))
+        if 30 < len(sentence) < 300
     ]
 
 
@@ -87,28 +99,40 @@ def make_mailbox(folder: Path, count: int) -> None:
     known = sentences()
     with (folder / "mails.mbox").open("w", encoding="utf-8") as file:
         for number in range(count):
-            head = f"From: Ada {number % 50} <ada{number % 50}@example.org>\nTo: Bo <bo@example.org>\nSubject: Note {number}"
+            head = (
+                f"From: Ada {number % 50} <ada{number % 50}@example.org>\nTo: Bo <bo@example.org>\n"
+                f"Subject: Note {number}"
+            )
             sent = f"Date: Mon, 02 Nov 2026 08:{number // 60 % 60:02}:{number % 60:02} +0000"
             file.write(f"From - Mon Nov  2 08:00:00 2026\n{head}\n{sent}\n\n{text(number, known)}\n\n")
 
 
 def make_mix(folder: Path, count: int) -> None:
     """A random sample of the real files that a reader accepts."""
-    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < MAX_BYTES)
-    readable = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
+    every = (
+        path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < MAX_BYTES
+    )
+    readable = [
+        path
+        for path in every
+        if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)
+    ]
     chosen = random.Random(1).sample(readable, min(count, len(readable)))
     for number, path in enumerate(chosen):
         shutil.copyfile(path, folder / f"{number}-{path.name}")
 
 
 def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
-    """Processor seconds for reading the files and embedding their passages in one batch, and the number of passages. Unreadable
-    files take time too; equal passages are embedded once."""
+    """Processor seconds for reading the files and embedding their passages in one batch, and the number of
+    passages. Unreadable files take time too; equal passages are embedded once."""
     began, documents = time.process_time(), []
     for path in sorted(folder.iterdir()):
         with suppress(RagError):
             documents.append(read_file(path, ReadOptions(path.name)))
-    reading, passages = time.process_time() - began, [node for each in documents for node in passages_of(each, CHUNK_SIZE, 0)]
+    reading, passages = (
+        time.process_time() - began,
+        [node for each in documents for node in passages_of(each, CHUNK_SIZE, 0)],
+    )
     began = time.process_time()
     embedder.embed_passages(list(dict.fromkeys(node.text for node in passages)))
     return reading + time.process_time() - began, len(passages)
@@ -154,7 +178,10 @@ def add(folder: Path) -> Cost:
 
 def files_in(place: Path) -> int:
     """The number of rows of a library, including the files of archives."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{place}/library.db?mode=ro", uri=True)) as db:
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"file:{place}/library.db?mode=ro", uri=True)) as db,
+    ):
         return int(db.execute("SELECT count(*) FROM files").fetchone()[0])
     return 0
 
@@ -186,7 +213,10 @@ def main() -> None:
     options = parser.parse_args()
     counts = {"files": options.files, "mixed": options.mixed, "mailbox": options.mails}
     embedders, chosen = Embedders(HuggingFaceEmbedding()), options.work or [*WORKS, "lengths"]
-    print("| work | files | passages | reading and embedding, s | lectern add, s | ratio | waiting took of a core |")
+    print(
+        "| work | files | passages | reading and embedding, s | lectern add, s | ratio | waiting took "
+        "of a core |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as name:
         (one := Path(name) / "one").mkdir()
@@ -200,14 +230,26 @@ def main() -> None:
                 embedder = embedders.of(cost.embed_model)
                 embedder.embed_query("ready")  # loads it
                 least, passages = reference(folder, embedder)
-                ratio, share = (cost.total - start) / least, cost.waiting_cpu / max(cost.waiting_seconds, 1e-9)
-                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.total - start:.1f} | {ratio:.2f} | {share:.2%} |")
+                ratio, share = (
+                    (cost.total - start) / least,
+                    cost.waiting_cpu / max(cost.waiting_seconds, 1e-9),
+                )
+                print(
+                    f"| {work} | {files} | {passages} | {least:.1f} | {cost.total - start:.1f} | "
+                    f"{ratio:.2f} | {share:.2%} |"
+                )
     if "lengths" in chosen:
-        costs = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, options.files))
+        costs = ", ".join(
+            f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, options.files)
+        )
         print(f"\nA file costs {costs}.")
 
 
-WORKS: dict[str, Callable[[Path, int], None]] = {"files": make_files, "mixed": make_mix, "mailbox": make_mailbox}
+WORKS: dict[str, Callable[[Path, int], None]] = {
+    "files": make_files,
+    "mixed": make_mix,
+    "mailbox": make_mailbox,
+}
 
 if __name__ == "__main__":
     main()

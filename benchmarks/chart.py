@@ -32,7 +32,8 @@ def chart(x_label: str, xs: Sequence[float], panels: Sequence[Panel]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {height}"'
-        f' width="{WIDTH * len(panels)}" height="{height}" font-family="system-ui, sans-serif" font-size="12">\n'
+        f' width="{WIDTH * len(panels)}" height="{height}" font-family="system-ui, sans-serif" '
+        'font-size="12">\n'
         f'<rect width="100%" height="100%" fill="#ffffff"/>\n{drawn}</svg>\n'
     )
 
@@ -43,10 +44,16 @@ def _panel(x_label: str, xs: Sequence[float], panel: Panel) -> str:
     first, last = math.log10(min(xs)), math.log10(max(xs))
 
     def x(value: float) -> float:
-        return PAD_LEFT + (math.log10(value) - first) / max(last - first, 1e-9) * (WIDTH - PAD_LEFT - PAD_RIGHT)
+        return PAD_LEFT + (math.log10(value) - first) / max(last - first, 1e-9) * (
+            WIDTH - PAD_LEFT - PAD_RIGHT
+        )
 
     def y(value: float) -> float:
-        return HEIGHT - PAD_BOTTOM - (math.log10(value) - low) / max(high - low, 1) * (HEIGHT - PAD_TOP - PAD_BOTTOM)
+        return (
+            HEIGHT
+            - PAD_BOTTOM
+            - (math.log10(value) - low) / max(high - low, 1) * (HEIGHT - PAD_TOP - PAD_BOTTOM)
+        )
 
     middle = (PAD_LEFT + WIDTH - PAD_RIGHT) / 2
     baseline = HEIGHT - PAD_BOTTOM + 18
@@ -54,15 +61,26 @@ def _panel(x_label: str, xs: Sequence[float], panel: Panel) -> str:
     for power in range(low, high + 1):
         at = y(10.0**power)
         parts.append(f'<path d="M{PAD_LEFT} {at:.1f}H{WIDTH - PAD_RIGHT}" stroke="#e5e7eb"/>')
-        parts.append(f'<text x="{PAD_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end" fill="#4b5563">{_short(10.0**power)}</text>')
+        parts.append(
+            f'<text x="{PAD_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end" '
+            f'fill="#4b5563">{_short(10.0**power)}</text>'
+        )
     for value in xs:
-        parts.append(f'<text x="{x(value):.1f}" y="{baseline}" text-anchor="middle" fill="#4b5563">{_short(value)}</text>')
-    parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle" fill="#4b5563">{x_label}</text>')
+        parts.append(
+            f'<text x="{x(value):.1f}" y="{baseline}" text-anchor="middle" '
+            f'fill="#4b5563">{_short(value)}</text>'
+        )
+    parts.append(
+        f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle" fill="#4b5563">{x_label}</text>'
+    )
     for number, line in enumerate(panel.lines):
         points = [(x(value), y(amount)) for value, amount in zip(xs, line.values, strict=True)]
         path = " ".join(f"{across:.1f},{down:.1f}" for across, down in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{line.colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{line.colour}"/>' for across, down in points]
+        parts += [
+            f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{line.colour}"/>'
+            for across, down in points
+        ]
         down = HEIGHT + 10 + KEY * number
         parts.append(f'<path d="M{PAD_LEFT} {down}h18" stroke="{line.colour}" stroke-width="2"/>')
         parts.append(f'<text x="{PAD_LEFT + 26}" y="{down + 4}" fill="#111827">{line.label}</text>')

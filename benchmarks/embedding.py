@@ -1,10 +1,12 @@
-"""Compares embedding with llama-index-core: the same model, passages and machine, each side in its own process.
+"""Compares embedding with llama-index-core: the same model, passages and machine, each side in its own
+process.
 
     python -m benchmarks.embedding [--passages 2000] [--rounds 3]
 
-Medians of CPU seconds with one thread. The peer is llama-index-core's BaseEmbedding with sentence-transformers as its plugin
-calls it, ten texts at a time. The peak is the fastest matrix product of the model's own shapes, measured in the same process;
-the operations counted are those of the tokens without padding.
+Medians of CPU seconds with one thread. The peer is llama-index-core's BaseEmbedding with
+sentence-transformers as its plugin calls it, ten texts at a time. The peak is the fastest matrix product of
+the model's own shapes, measured in the same process; the operations counted are those of the tokens without
+padding.
 """
 
 from __future__ import annotations
@@ -85,7 +87,8 @@ def _operations(tokens: int) -> float:
 
 
 def _peak() -> float:
-    """Operations a second of the fastest of the model's shapes, at the best number of rows, by MKL or oneDNN."""
+    """Operations a second of the fastest of the model's shapes, at the best number of rows, by MKL or
+    oneDNN."""
     import torch
 
     from ragcore.embeddings.torch_device import OneDNNLinear
@@ -122,7 +125,10 @@ def main() -> None:
             for who, rounds in measured.items():
                 rounds.append(_run_in_process(who, options.passages, folder))
         print(f"{options.passages:,} passages; median CPU seconds of {options.rounds} rounds, one thread\n")
-        print("| passages | llama-index-core | ragcore | ratio | peak / reached | least cosine |\n|---|---|---|---|---|---|")
+        print(
+            "| passages | llama-index-core | ragcore | ratio | peak / reached | least cosine |\n"
+            "|---|---|---|---|---|---|"
+        )
         for row in LENGTHS:
             us, them = (statistics.median(each[row] for each in measured[who]) for who in ("ours", "theirs"))
             peak = 1 / statistics.median(each[f"{row}: of peak"] for each in measured["ours"])
@@ -132,9 +138,21 @@ def main() -> None:
 
 
 def _run_in_process(who: str, count: int, folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.embedding", "--side", who, "--passages", str(count), "--folder", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.embedding",
+        "--side",
+        who,
+        "--passages",
+        str(count),
+        "--folder",
+        str(folder),
+    ]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    out = subprocess.run(command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    out = subprocess.run(
+        command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     seconds: dict[str, float] = json.loads(out.splitlines()[-1])
     return seconds
 

@@ -2,9 +2,10 @@
 
     python -m benchmarks.entered_files [FOLDER ...] [--question TEXT]
 
-The sample documents are read by another process and the embedder is loaded; then the question is answered as in a new chat, by
-quoting, and only that counts. A file is entered when a function or the top level of it runs. A move is a call of a function by
-code in another file of the product; a generator is called once. The first answer includes the modules that it loads.
+The sample documents are read by another process and the embedder is loaded; then the question is answered as
+in a new chat, by quoting, and only that counts. A file is entered when a function or the top level of it
+runs. A move is a call of a function by code in another file of the product; a generator is called once. The
+first answer includes the modules that it loads.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Entered:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("folders", nargs="*", default=FOLDERS, help=f"of the product; by default {', '.join(FOLDERS)}")
+    parser.add_argument(
+        "folders", nargs="*", default=FOLDERS, help=f"of the product; by default {', '.join(FOLDERS)}"
+    )
     parser.add_argument("--question", default="How long is lost property kept?")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, closing(Library(Path(folder))) as library:
@@ -57,7 +60,13 @@ def main() -> None:
             time.sleep(0.2)
         library.embedder_loader.load()
         how = library.settings.answers
-        ask = Ask(options.question, how.chat_mode, how.response_mode, how.top_k, retrieval=Retrieval(weaker=how.weaker))
+        ask = Ask(
+            options.question,
+            how.chat_mode,
+            how.response_mode,
+            how.top_k,
+            retrieval=Retrieval(weaker=how.weaker),
+        )
         check_question(ask.question)  # as the chat does, whose module is loaded with the screens
         for order in ("first", "second"):
             entered = Entered(options.folders)

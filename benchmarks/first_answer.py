@@ -2,8 +2,9 @@
 
     python -m benchmarks.first_answer [TEXT FILE] [--rounds N]
 
-Three waits are added: from the start of the process to the first screen, from dropping a text to *Ready*, and from the
-question to the first words with a citation. Nothing is warmed up by hand; the first round, with a cold disk, is not counted.
+Three waits are added: from the start of the process to the first screen, from dropping a text to *Ready*, and
+from the question to the first words with a citation. Nothing is warmed up by hand; the first round, with a
+cold disk, is not counted.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def measure(text: Path, question: str) -> list[float]:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as home, sync_playwright() as driver:
-        executable = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+        executable = (
+            os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+        )
         browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
         page = browser.new_page()
         page.set_default_timeout(LIMIT)
@@ -57,7 +60,9 @@ def measure(text: Path, question: str) -> list[float]:
             page.goto(f"http://127.0.0.1:{port}")
             page.get_by_text("Drop your files here").wait_for()
             painted = time.perf_counter()
-            page.set_input_files('input[type="file"]', [{"name": text.name, "mimeType": "", "buffer": text.read_bytes()}])
+            page.set_input_files(
+                'input[type="file"]', [{"name": text.name, "mimeType": "", "buffer": text.read_bytes()}]
+            )
             page.wait_for_selector('li.row[data-state="ready"]')
             ready = time.perf_counter()
             box = page.locator(".st-key-ask_here textarea")
@@ -80,7 +85,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     rounds = [measure(options.text, options.question) for _ in range(options.rounds + 1)][1:]
-    print(f"{options.text.name}, {options.text.stat().st_size:,} bytes; median seconds of {options.rounds} rounds\n")
+    print(
+        f"{options.text.name}, {options.text.stat().st_size:,} bytes; median seconds of "
+        f"{options.rounds} rounds\n"
+    )
     for wait, seconds in zip(WAITS, zip(*rounds, strict=True), strict=True):
         print(f"{wait:<26}{statistics.median(seconds):6.2f}")
     print(f"{'in all':<26}{statistics.median(sum(waits) for waits in rounds):6.2f}")

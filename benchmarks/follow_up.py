@@ -1,9 +1,11 @@
-"""The gain of rewriting follow-ups as standalone questions: nDCG@10 of the last message, of ours, and of a person's rewriting.
+"""The gain of rewriting follow-ups as standalone questions: nDCG@10 of the last message, of ours, and of a
+person's rewriting.
 
     python -m benchmarks.follow_up [--others 1300]
 
-Reads the conversations in ../shared/data/mtrag_clapnq. The passages are all that are judged relevant to a question and a
-sample of the others (`--others`); retrieval is BM25 and the bundled embedder, reciprocal rank fusion.
+Reads the conversations in ../shared/data/mtrag_clapnq. The passages are all that are judged relevant to a
+question and a sample of the others (`--others`); retrieval is BM25 and the bundled embedder, reciprocal rank
+fusion.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ FOLDER = DATA / "mtrag_clapnq"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--others", type=int, default=1300, help="how many passages that answer nothing")
     others = parser.parse_args().others
 
@@ -60,7 +64,12 @@ def main() -> None:
         for key, relevant in grades.items():
             text = questions[key]
             best = fuse(bm25(set(content_words(text)), words), vectors @ embedder.embed_query(text))[:10]
-            scores.append(ndcg([relevant.get(corpus[at]["_id"], 0) for at in best], sorted(relevant.values(), reverse=True)))
+            scores.append(
+                ndcg(
+                    [relevant.get(corpus[at]["_id"], 0) for at in best],
+                    sorted(relevant.values(), reverse=True),
+                )
+            )
         print(f"{name:24s} {np.mean(scores):.3f}")
 
 

@@ -1,8 +1,8 @@
 """Whether a follow-up is answered by its own passages or once more by those of the question before.
 
-Of MTRAG's conversations, the follow-ups that get in brackets what they are about, each read with the graded passages of this
-and of the question before: whose sentence is the likeliest, for several weights of what is in the brackets.
-`python -m benchmarks.follow_up_answers [../shared/data/mtrag_clapnq]`
+Of MTRAG's conversations, the follow-ups that get in brackets what they are about, each read with the graded
+passages of this and of the question before: whose sentence is the likeliest, for several weights of what is
+in the brackets. `python -m benchmarks.follow_up_answers [../shared/data/mtrag_clapnq]`
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def follow_ups(folder: Path) -> Iterator[tuple[str, str, list[str], list[str]]]:
         question = add_topic(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
         conversation, _, number = row["_id"].partition("<::>")
         own = graded[row["_id"]]
-        earlier = [passage for passage in graded[f"{conversation}<::>{int(number) - 1}"] if passage not in own]
+        earlier = [
+            passage for passage in graded[f"{conversation}<::>{int(number) - 1}"] if passage not in own
+        ]
         if question != last and question.rstrip().endswith(")") and own and earlier:
             yield row["_id"], question, own[:PASSAGES], earlier[:PASSAGES]
 
@@ -57,12 +59,17 @@ def main() -> None:
         counts = {"development": Counter[str](), "validation": Counter[str]()}
         for id_, question, own, earlier in cases:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
-            reading = reader.read(question, [Passage(texts[each], number) for number, each in enumerate(read, 1)])
+            reading = reader.read(
+                question, [Passage(texts[each], number) for number, each in enumerate(read, 1)]
+            )
             quoted = read[reading.best_first[0].passage]
             outcome = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
             counts["validation" if zlib.crc32(id_.encode()) % 2 else "development"][outcome] += 1
         for part, counted in counts.items():
-            print(f"{features.TOPIC_WEIGHT:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
+            print(
+                f"{features.TOPIC_WEIGHT:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  "
+                f"{counted['nothing']:7}"
+            )
 
 
 if __name__ == "__main__":

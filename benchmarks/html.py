@@ -2,9 +2,10 @@
 
     python -m benchmarks.html
 
-Reads ../shared/data/html_articles: 60 news and blog pages with the text of their articles (Scrapinghub's article extraction
-benchmark). F1 of words: of the words of the text and of the article, as multisets; the mean over the pages. The peers see the
-same pages in the same run: BeautifulSoup's get_text, and trafilatura as it is called by default.
+Reads ../shared/data/html_articles: 60 news and blog pages with the text of their articles (Scrapinghub's
+article extraction benchmark). F1 of words: of the words of the text and of the article, as multisets; the
+mean over the pages. The peers see the same pages in the same run: BeautifulSoup's get_text, and trafilatura
+as it is called by default.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def agreement(text: str, article: str) -> tuple[float, float, float]:
     return precision, recall, 2 * precision * recall / (precision + recall) if both else 0.0
 
 
-def measure(pages: dict[str, tuple[str, str]], text_of: Callable[[str], str]) -> tuple[float, float, float, float]:
+def measure(
+    pages: dict[str, tuple[str, str]], text_of: Callable[[str], str]
+) -> tuple[float, float, float, float]:
     """Means of precision, recall and F1 over the pages, and milliseconds for each page."""
     began = time.process_time()
     texts = {name: text_of(html) for name, (html, _) in pages.items()}

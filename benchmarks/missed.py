@@ -3,10 +3,11 @@
     python -m benchmarks.missed              # the share of right causes, by cause
     python -m benchmarks.missed --time       # milliseconds of an analysis in a library of 20,000 passages
 
-From ../shared/data/squad2_500 and xquad: each failure excludes the passage that answers a question in one way: too few
-passages, other documents chosen, a minimum score, a passage that repeats the question, a deleted document, a file that is a
-scan, damaged or unread, an answer split between two passages, a German document, a condensed follow-up, a chat mode without a
-search. "hint": the person has typed the answer into "What did you expect to find?".
+From ../shared/data/squad2_500 and xquad: each failure excludes the passage that answers a question in one
+way: too few passages, other documents chosen, a minimum score, a passage that repeats the question, a deleted
+document, a file that is a scan, damaged or unread, an answer split between two passages, a German document, a
+condensed follow-up, a chat mode without a search. "hint": the person has typed the answer into "What did you
+expect to find?".
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class Failures:
                 holding = [id_ for id_, text in texts.items() if f" {plain(answer)} " in text]
                 if holding == row["doc_ids"]:
                     document = corpus[holding[0]]
-                    self.items.append(Item(row["question"], document["_id"], document["title"], document["text"], answer))
+                    self.items.append(
+                        Item(row["question"], document["_id"], document["title"], document["text"], answer)
+                    )
         self.lot.shuffle(self.items)
 
     def add_document(self, id_: str, title: str, text: str, cut: int = 0) -> None:
@@ -108,7 +111,9 @@ class Failures:
     def all_failures(self) -> Iterator[tuple[Cause, str, bool]]:
         """(true cause, with or without a hint, whether it was named)."""
         plain_ask = Ask("", chat_mode=None, response_mode="no_text", top_k=TOP_K)
-        low = list(islice(((item, rank) for item in self.items if 1 < (rank := self.rank(item)) <= 100), self.each))
+        low = list(
+            islice(((item, rank) for item in self.items if 1 < (rank := self.rank(item)) <= 100), self.each)
+        )
         for item, rank in low:
             yield from self.check_both(
                 Cause.TOP_K, self.answer(replace(plain_ask, question=item.question, top_k=rank - 1)), item
@@ -130,7 +135,9 @@ class Failures:
         for item in self.sample():
             self.add_document("echo", "echo", f"{item.question} {item.question}")
             if not self.is_retrieved(item) and self.rank(item) <= TOP_K:
-                yield from self.check_both(Cause.WEAKER, self.answer(replace(plain_ask, question=item.question)), item)
+                yield from self.check_both(
+                    Cause.WEAKER, self.answer(replace(plain_ask, question=item.question)), item
+                )
             self.library.store.delete("echo")
         yield from self.split_failures(plain_ask)
         yield from self.condense_failures()
@@ -146,7 +153,8 @@ class Failures:
         missed = why_missed(self.library, message, expected, self.check)
         if missed.cause is not cause:
             print(
-                f"    {cause.value} was called {missed.cause.value}: {message.ask.question if message.ask else ''} ({expected})"
+                f"    {cause.value} was called {missed.cause.value}: "
+                f"{message.ask.question if message.ask else ''} ({expected})"
             )
         return cause, "hint" if expected else "no hint", missed.cause is cause
 
@@ -155,7 +163,13 @@ class Failures:
         return any(source.file_id == item.id for source in self.answer(ask).sources)
 
     def rank(self, item: Item) -> int:
-        ask = Ask(item.question, chat_mode=None, response_mode="no_text", top_k=100, retrieval=Retrieval(weaker=True))
+        ask = Ask(
+            item.question,
+            chat_mode=None,
+            response_mode="no_text",
+            top_k=100,
+            retrieval=Retrieval(weaker=True),
+        )
         ids = [source.file_id for source in self.answer(ask).sources]
         return ids.index(item.id) + 1 if item.id in ids else 101
 
@@ -202,9 +216,13 @@ class Failures:
     def german_failures(self, plain_ask: Ask) -> Iterator[tuple[Cause, str, bool]]:
         """English questions to German documents about things of which the library has nothing else."""
         known = {plain(item.title) for item in self.items}
-        english_questions = {item["id"]: item["question"] for item in lines(DATA / "xquad" / "en" / "qa.jsonl")}
+        english_questions = {
+            item["id"]: item["question"] for item in lines(DATA / "xquad" / "en" / "qa.jsonl")
+        }
         corpus = {item["_id"]: item for item in lines(DATA / "xquad" / "de" / "corpus.jsonl")}
-        german_rows = [item for item in lines(DATA / "xquad" / "de" / "qa.jsonl") if len(item["answers"][0].split()) > 2]
+        german_rows = [
+            item for item in lines(DATA / "xquad" / "de" / "qa.jsonl") if len(item["answers"][0].split()) > 2
+        ]
         self.lot.shuffle(german_rows)
         done = 0
         for item in german_rows:
@@ -236,7 +254,10 @@ def measure_time(folder: Path, count: int = 20_000) -> None:
     library, check = Library(folder, embedder=embedder), SentenceCheck(embedder)
     for source, nodes in documents(vectors(count)):
         library.store.upsert(source, nodes)
-    runs, ask = AnswerRuns(library), Ask("Which antibodies are in the blood?", chat_mode=None, response_mode="no_text")
+    runs, ask = (
+        AnswerRuns(library),
+        Ask("Which antibodies are in the blood?", chat_mode=None, response_mode="no_text"),
+    )
     run = runs.start(library.conversations.create().id, ask)
     run.wait()
     message = library.conversations.message(run.message_id)
@@ -248,12 +269,17 @@ def measure_time(folder: Path, count: int = 20_000) -> None:
         began = time.perf_counter()
         embedder.embed_query(f"Which antibodies are in the blood of {began}?")
         one = time.perf_counter() - began
-        print(f"{expected or 'no hint':24s} {1000 * spent:7.0f} ms; one question is embedded in {1000 * one:.0f} ms")
+        print(
+            f"{expected or 'no hint':24s} {1000 * spent:7.0f} ms; one question is embedded in "
+            f"{1000 * one:.0f} ms"
+        )
     library.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--time", action="store_true", help="how long a look takes")
     parser.add_argument("--each", type=int, default=20, help="how many failures of a kind")
     options = parser.parse_args()

@@ -3,10 +3,10 @@
     python -m benchmarks.misspelt
     python -m benchmarks.misspelt --forms
 
-In each question of squad2_500 and clapnq_dev in ../shared/data one word of at least five letters gets an error after its first
-letter: two letters swapped, one missing, one doubled, or one replaced. With --forms, a form of an irregular word, such as
-"written", is replaced by another. Passages and answers are the application's, without a language model. "corrected":
-questions in which the application has corrected a word.
+In each question of squad2_500 and clapnq_dev in ../shared/data one word of at least five letters gets an
+error after its first letter: two letters swapped, one missing, one doubled, or one replaced. With --forms, a
+form of an irregular word, such as "written", is replaced by another. Passages and answers are the
+application's, without a language model. "corrected": questions in which the application has corrected a word.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def _forms() -> dict[str, list[str]]:
 FORMS = _forms()
 
 
-def measure(name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path) -> None:
+def measure(
+    name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path
+) -> None:
     setting, data_set, chance = setting_of("default"), read_data_set(DATA / name), random.Random(7)
     reader = ExtractiveLLM(embedder)
     rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "changed": []}
@@ -105,14 +107,20 @@ def measure(name: str, change: Callable[[str, random.Random], str | None], embed
     title = f"{name}, {len(rows['changed'])} questions"
     print(f"{title:28s}" + "".join(f"{how:>14s}" for how in rows))
     for line in rows["changed"][0]:
-        means = [float(np.mean([row[line] for row in some if row[line] is not None])) for some in rows.values()]
+        means = [
+            float(np.mean([row[line] for row in some if row[line] is not None])) for some in rows.values()
+        ]
         print(f"  {line:26s}" + "".join(f"{mean:14.3f}" for mean in means))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, default=WORK, help="cache of indexes, as for lectern eval")
-    parser.add_argument("--forms", action="store_true", help="another form of an irregular word in place of a slip")
+    parser.add_argument(
+        "--forms", action="store_true", help="another form of an irregular word in place of a slip"
+    )
     options = parser.parse_args()
     embedder = HuggingFaceEmbedding()
     for name in SETS:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.named_documents ../shared/data/squad2_500
 
-From a data set of paragraphs: a name in a question becomes "it" in the text, and the name of the file. The halves of the
-questions are measured separately; the development half has ids with an even CRC-32.
+From a data set of paragraphs: a name in a question becomes "it" in the text, and the name of the file. The
+halves of the questions are measured separately; the development half has ids with an even CRC-32.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ def _names_document(row: dict[str, Any], texts: dict[str, str], names: dict[str,
     for match in NAME.findall(row["question"]):
         name = match.removesuffix("'s")
         answers = any(name in answer or answer in name for answer in row["answers"])
-        if re.search(rf"\b{re.escape(name)}\b", texts[document]) and not answers and names.setdefault(document, name) == name:
+        if (
+            re.search(rf"\b{re.escape(name)}\b", texts[document])
+            and not answers
+            and names.setdefault(document, name) == name
+        ):
             return True
     return False
 

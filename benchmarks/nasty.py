@@ -2,9 +2,9 @@
 
     python -m benchmarks.nasty [folder] [--without-ocr]
 
-Prints one line for each unexpected result, then the counts of each kind. The files are ../shared/data/nasty; each line of its
-manifest.jsonl has the expectations for one. They are read in one child process, which reports when another file is opened or a
-connection is made.
+Prints one line for each unexpected result, then the counts of each kind. The files are ../shared/data/nasty;
+each line of its manifest.jsonl has the expectations for one. They are read in one child process, which
+reports when another file is opened or a connection is made.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def manifest(folder: Path = FILES) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "manifest.jsonl").read_text("utf-8").splitlines()]
 
 
-def outcomes(files: list[dict[str, Any]], folder: Path = FILES, *, ocr: bool = True, timeout: float = 900) -> list[Outcome]:
+def outcomes(
+    files: list[dict[str, Any]], folder: Path = FILES, *, ocr: bool = True, timeout: float = 900
+) -> list[Outcome]:
     """One for each file, in their order. RuntimeError when a file ended the child that reads them."""
     order = "".join(json.dumps([str(folder / each["file"]), _password(each)]) + "\n" for each in files)
     environment = {**os.environ, "PYTHONPATH": str(Path(ragcore.errors.__file__).parents[1])}
@@ -105,7 +107,10 @@ def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> 
     missing = [word for word in file["must_words"] if _plain(word) not in _plain(outcome.text)]
     lost = len(missing) > (1 - MIN_WORDS_SHARE) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
-        return f"lacks {len(missing)} of {len(file['must_words'])} words ({', '.join(missing[:5])}) {outcome.what}"
+        return (
+            f"lacks {len(missing)} of {len(file['must_words'])} words ({', '.join(missing[:5])}) "
+            f"{outcome.what}"
+        )
     escape_formula = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
     if file["expect"] == "bomb" and not outcome.error and not escape_formula:
         return f"gave {len(outcome.text):,} characters and no error"
@@ -172,7 +177,14 @@ def _members(path: Path, options: ReadOptions) -> Iterator[str]:
 
 
 def _watch(touched: list[str]) -> None:
-    own = [sys.prefix, sys.base_prefix, tempfile.gettempdir(), *sysconfig.get_paths().values(), "/proc/self", "/dev/null"]
+    own = [
+        sys.prefix,
+        sys.base_prefix,
+        tempfile.gettempdir(),
+        *sysconfig.get_paths().values(),
+        "/proc/self",
+        "/dev/null",
+    ]
     own.append("/etc/mime.types")  # which Python itself looks into
     allowed = tuple(str(Path(each).resolve()) for each in [*own, Path(__file__).parents[1]])
 

@@ -1,11 +1,12 @@
-"""The words that each engine of text recognition reads on ten pages whose words are known, and its processor time.
+"""The words that each engine of text recognition reads on ten pages whose words are known, and its processor
+time.
 
     python -m benchmarks.ocr                        # a table: recall of words, words in the right order, processor-seconds
     python -m benchmarks.ocr --chinese-font FILE    # if no font with Chinese characters is installed
     python -m benchmarks.ocr --save FOLDER          # the pages as pictures
 
-An engine that is not installed is skipped. "as read" is the setting of Lectern: the first engine that is sure of its result,
-and pages on their side turned.
+An engine that is not installed is skipped. "as read" is the setting of Lectern: the first engine that is sure
+of its result, and pages on their side turned.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def _seconds() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--chinese-font")
     parser.add_argument("--save", type=Path)
     arguments = parser.parse_args()

@@ -1,4 +1,5 @@
-"""Passages to fill stores with: real text where the development data is at hand, else the sample documents."""
+"""Passages to fill stores with: real text where the development data is at hand, else the sample
+documents."""
 
 from __future__ import annotations
 
@@ -23,19 +24,24 @@ CLUSTERS = 1000  # of vectors
 
 
 def vectors(count: int, seed: int = 0, clusters: int = CLUSTERS) -> Any:
-    """Unit rows, shape (count, 384), around the same directions for every seed, as embeddings of texts lie around their topics.
+    """Unit rows, shape (count, 384), around the same directions for every seed, as embeddings of texts lie
+    around their topics.
 
-    Two of one cluster have a cosine of about 0.5. With no `clusters` they have random directions, and nothing is near.
+    Two of one cluster have a cosine of about 0.5. With no `clusters` they have random directions, and nothing
+    is near.
     """
     chance = np.random.default_rng(seed)
     rows = chance.normal(size=(count, DIMENSION))
     if clusters:
-        rows += np.random.default_rng(clusters).normal(size=(clusters, DIMENSION))[chance.integers(clusters, size=count)]
+        rows += np.random.default_rng(clusters).normal(size=(clusters, DIMENSION))[
+            chance.integers(clusters, size=count)
+        ]
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def texts(count: int, first: int = 0) -> Iterator[str]:
-    """Passages of LENGTH characters. When the text repeats, the passages begin with their numbers, so that they differ."""
+    """Passages of LENGTH characters. When the text repeats, the passages begin with their numbers, so that
+    they differ."""
     text = _corpus()
     pieces = len(text) // LENGTH
     for number in range(first, first + count):
@@ -76,4 +82,6 @@ def _corpus() -> str:
     paths = [path for name in CORPORA for path in sorted((data / name).glob("corpus.jsonl"))]
     if not paths:
         return "\n".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.md")))
-    return "\n".join(str(json.loads(line)["text"]) for path in paths for line in path.read_text("utf-8").splitlines())
+    return "\n".join(
+        str(json.loads(line)["text"]) for path in paths for line in path.read_text("utf-8").splitlines()
+    )

@@ -1,6 +1,7 @@
 """Adds one of PHRASES to each question of a data set, as people do. No sentence of the text contains them.
 
-`python -m benchmarks.phrases ../shared/data/squad2_500 FOLDER` writes it to a folder, for `lectern eval FOLDER`.
+`python -m benchmarks.phrases ../shared/data/squad2_500 FOLDER` writes it to a folder, for `lectern eval
+FOLDER`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ import shutil
 import zlib
 from pathlib import Path
 
-PHRASES = ("In this article, {}?", "According to the document, {}?", "Based on the passage, {}?", "{} according to the text?")
+PHRASES = (
+    "In this article, {}?",
+    "According to the document, {}?",
+    "Based on the passage, {}?",
+    "{} according to the text?",
+)
 
 
 def add_phrase(line: str) -> str:

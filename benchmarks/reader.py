@@ -5,11 +5,12 @@
     python -m benchmarks.reader --fit --without-words  # for embedders without vectors of words
     python -m benchmarks.reader --fit --multilingual   # for the multilingual embedder
 
-Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 invented ones,
-each the only passage for its questions: eight that it answers, in its own words or others, and three that it does not. Other
-passages are retrieved with the application's default settings. `--sets` selects sets, separated by commas; `--data` is another
-folder. "xquad/en<xquad/de" is xquad/en with the German questions, each also without the passages that answer it. Weights are
-fitted to the development halves of FIT_SETS, or FIT_SETS_MULTILINGUAL.
+Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24
+invented ones, each the only passage for its questions: eight that it answers, in its own words or others, and
+three that it does not. Other passages are retrieved with the application's default settings. `--sets` selects
+sets, separated by commas; `--data` is another folder. "xquad/en<xquad/de" is xquad/en with the German
+questions, each also without the passages that answer it. Weights are fitted to the development halves of
+FIT_SETS, or FIT_SETS_MULTILINGUAL.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ FIT_CHARS = 2000  # of the sentences that are measured for a fit; more than the 
 
 @dataclass(frozen=True)
 class Case:
-    """A question and its passages. `gold`: the sentences that answer it, word for word, if the set has them. Without `answers`
-    and `must`, the passages have no answer."""
+    """A question and its passages. `gold`: the sentences that answer it, word for word, if the set has them.
+    Without `answers` and `must`, the passages have no answer."""
 
     name: str
     question: str
@@ -78,7 +79,8 @@ class Case:
         return bool(self.answers or self.must)
 
     def right_share(self, text: str) -> float:
-        """0 to 1: the share of must-words or of an answer's tokens; 1 or 0 if an answer is a name or a number."""
+        """0 to 1: the share of must-words or of an answer's tokens; 1 or 0 if an answer is a name or a
+        number."""
         if self.must:
             return float(has_must_words(text, self.must))
         plain_text = MARKS.sub("", text)
@@ -113,13 +115,21 @@ def cases_in(name: str, data: Path, embedder: Embedder) -> Iterator[Case]:
         return
     documents, _, other_name = name.partition("<")
     data_set = _data_set(documents, data)
-    answers_by_id = {trial.question.id: trial.question.answers for trial in data_set.trials}  # in the documents' language
+    answers_by_id = {
+        trial.question.id: trial.question.answers for trial in data_set.trials
+    }  # in the documents' language
     if documents.startswith("xquad"):
-        chosen = sorted(data_set.trials, key=lambda trial: zlib.crc32(trial.question.id.encode()[::-1]))[:MAX_XQUAD]
+        chosen = sorted(data_set.trials, key=lambda trial: zlib.crc32(trial.question.id.encode()[::-1]))[
+            :MAX_XQUAD
+        ]
         data_set = replace(data_set, trials=tuple(chosen))
     if other_name:
         data_set = data_set.with_questions_of(_data_set(other_name, data))
-    gold = {row["id"]: row.get("gold_sentences", ()) for row in lines(data / documents / "qa.jsonl")} if data_set.texts else {}
+    gold = (
+        {row["id"]: row.get("gold_sentences", ()) for row in lines(data / documents / "qa.jsonl")}
+        if data_set.texts
+        else {}
+    )
     setting = setting_of("default")
     with ExitStack() as stack:
         opened = stack.enter_context(open_index(data_set, setting, WORK, print, embedder))
@@ -145,7 +155,9 @@ def _data_set(name: str, data: Path) -> DataSet:
 
 
 def _stand_alone(trial: Trial) -> str:
-    return add_topic(trial.question.text, [ChatMessage(MessageRole.USER, message) for message in trial.previous])
+    return add_topic(
+        trial.question.text, [ChatMessage(MessageRole.USER, message) for message in trial.previous]
+    )
 
 
 def _everyday() -> Iterator[Case]:
@@ -157,13 +169,17 @@ def _everyday() -> Iterator[Case]:
         document = row["document"]
         passage = Passage(texts[documents.index(document)], 1, document)
         development = documents.index(document) % 2 == 0
-        yield Case("everyday", row["question"], [passage], tuple(row["answers"]), frozenset(), (), development)
+        yield Case(
+            "everyday", row["question"], [passage], tuple(row["answers"]), frozenset(), (), development
+        )
 
 
 def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
     reading = llm.read(case.question, case.passages)
     return Reply(
-        reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.best_first]
+        reading.outcome,
+        join_quotes([*reading.quotes, *reading.further]),
+        [quote.text for quote in reading.best_first],
     )
 
 
@@ -179,11 +195,17 @@ def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]
         "best sentence": mean(case.right_share(" ".join(reply.ranked[:1])) for case, reply in yes),
         "best three": mean(case.right_share(" ".join(reply.ranked[:3])) for case, reply in yes),
         "right, shown": mean(case.right_share(reply.text) for case, reply in yes),
-        "right, as answer": mean(case.right_share(reply.text) * (reply.outcome == "answer") for case, reply in yes),
+        "right, as answer": mean(
+            case.right_share(reply.text) * (reply.outcome == "answer") for case, reply in yes
+        ),
         **{
-            f"{outcome}, answerable": mean(float(reply.outcome == outcome) for _, reply in yes) for outcome in get_args(Outcome)
+            f"{outcome}, answerable": mean(float(reply.outcome == outcome) for _, reply in yes)
+            for outcome in get_args(Outcome)
         },
-        **{f"{outcome}, not there": mean(float(reply.outcome == outcome) for _, reply in no) for outcome in get_args(Outcome)},
+        **{
+            f"{outcome}, not there": mean(float(reply.outcome == outcome) for _, reply in no)
+            for outcome in get_args(Outcome)
+        },
         "characters": mean(float(len(reply.text)) for _, reply in pairs),
     }
 
@@ -224,8 +246,8 @@ def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
 def fit(
     sets: Sequence[str], measured: Sequence[npt.NDArray[np.float64]], rights: Sequence[npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.float64], float]:
-    """A conditional logit with "none of them" as one more choice, every question set weighing the same. `sets`: that of
-    each question."""
+    """A conditional logit with "none of them" as one more choice, every question set weighing the same.
+    `sets`: that of each question."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     sizes = Counter(sets)
@@ -243,7 +265,9 @@ def fit(
         right_odds = np.where(answered, np.add.reduceat(odds * right, starts), 1)
         slope = share[question] * odds * (1 / everything[question] - right / right_odds[question])
         penalty = RIDGE * np.append(weights[:-1], 0)
-        return float(share @ np.log(everything / right_odds) + penalty @ weights), rows.T @ slope + 2 * penalty
+        return float(
+            share @ np.log(everything / right_odds) + penalty @ weights
+        ), rows.T @ slope + 2 * penalty
 
     solution = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
     weights = solution[:-1] / spread
@@ -251,7 +275,11 @@ def fit(
 
 
 def _is_right(case: Case, sentence: str) -> bool:
-    return plain(sentence) in case.gold if case.gold else bool(case.answers) and contains_answer(sentence, case.answers)
+    return (
+        plain(sentence) in case.gold
+        if case.gold
+        else bool(case.answers) and contains_answer(sentence, case.answers)
+    )
 
 
 def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:
@@ -261,7 +289,9 @@ def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) 
     for name in dict.fromkeys(case.name for case in cases):
         for answerable in (True, False):
             best = [
-                row.max() for case, row in zip(cases, odds, strict=True) if (case.name, case.answerable) == (name, answerable)
+                row.max()
+                for case, row in zip(cases, odds, strict=True)
+                if (case.name, case.answerable) == (name, answerable)
             ]
             quantiles = " ".join(f"{value:6.2f}" for value in np.quantile(best, shares))
             print(f"  {name + (', answerable' if answerable else ', not there'):28} {quantiles}")
@@ -272,9 +302,13 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--fit", action="store_true", help="fit the weights anew")
-    parser.add_argument("--without-words", action="store_true", help="with an embedder that gives no vectors of words")
+    parser.add_argument(
+        "--without-words", action="store_true", help="with an embedder that gives no vectors of words"
+    )
     parser.add_argument("--multilingual", action="store_true", help="with the embedder for every language")
     parser.add_argument("--sets", default=",".join(SETS), help="which sets are measured")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")

@@ -1,11 +1,13 @@
-"""How the disk store grows, from a thousand passages to a million. Draws docs/scaling.svg and prints the table.
+"""How the disk store grows, from a thousand passages to a million. Draws docs/scaling.svg and prints the
+table.
 
     OMP_NUM_THREADS=1 python -m benchmarks.scaling [--embeddings ROWS.npy] [--words] [--sizes 1000 10000 ...]
 
-The first vectors are embeddings of real passages, from a file or by the bundled model. The others are mixtures of two of these
-with a little noise; the questions are real ones that are not in the store. One library grows through all sizes: one process
-builds it, and at each size another opens it, searches, and ends. `--words` also indexes and searches keywords, which takes most
-of the time of building. Needs about 3 kB of disk per passage.
+The first vectors are embeddings of real passages, from a file or by the bundled model. The others are
+mixtures of two of these with a little noise; the questions are real ones that are not in the store. One
+library grows through all sizes: one process builds it, and at each size another opens it, searches, and ends.
+`--words` also indexes and searches keywords, which takes most of the time of building. Needs about 3 kB of
+disk per passage.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def embed_texts() -> Any:
 
 def rows_of(real: Any, first: int, count: int) -> Any:
     """Rows [first, first + count), whole blocks, the same in every process."""
-    return np.concatenate([_block(real, number) for number in range(first // BLOCK, (first + count) // BLOCK)])
+    return np.concatenate(
+        [_block(real, number) for number in range(first // BLOCK, (first + count) // BLOCK)]
+    )
 
 
 def _block(real: Any, number: int) -> Any:
@@ -64,7 +68,9 @@ def _block(real: Any, number: int) -> Any:
 
 
 def _store(folder: Path, words: bool) -> DiskStore:
-    return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors", words_when_asked=not words)
+    return DiskStore(
+        SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors", words_when_asked=not words
+    )
 
 
 def build(folder: Path, real: Any, first: int, count: int, words: bool) -> dict[str, float]:
@@ -96,7 +102,9 @@ def serve(folder: Path, questions: Any, words: bool) -> dict[str, float]:
 
     before = memory()["VmRSS"]
     store = clock.time("open", open_store)
-    seconds = sorted(_seconds(lambda question=question: store.search(question, TOP)) for question in questions)
+    seconds = sorted(
+        _seconds(lambda question=question: store.search(question, TOP)) for question in questions
+    )
     figures = {
         "open + first ms": 1e3 * clock.figures["open"],
         "p50 ms": 1e3 * statistics.median(seconds),
@@ -106,8 +114,13 @@ def serve(folder: Path, questions: Any, words: bool) -> dict[str, float]:
     }
     if words:
         store.keyword_search(WORDS[0], TOP)
-        times = sorted(_seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS)
-        figures |= {"words p50 ms": 1e3 * statistics.median(times), "words p95 ms": 1e3 * times[int(0.95 * len(times))]}
+        times = sorted(
+            _seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS
+        )
+        figures |= {
+            "words p50 ms": 1e3 * statistics.median(times),
+            "words p95 ms": 1e3 * times[int(0.95 * len(times))],
+        }
     return figures
 
 
@@ -130,14 +143,22 @@ def recall(folder: Path, questions: Any, words: bool) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are the questions")
+    parser.add_argument(
+        "--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are the questions"
+    )
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step:
-        print(json.dumps(_step(options.folder, np.load(options.embeddings, mmap_mode="r"), options.words, *options.step)))
+        print(
+            json.dumps(
+                _step(
+                    options.folder, np.load(options.embeddings, mmap_mode="r"), options.words, *options.step
+                )
+            )
+        )
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -151,7 +172,11 @@ def main() -> None:
                 figures |= _run_in_process(step, folder, real, options.words)
             figures["build s"] += table[-1]["build s"] if table else 0
             table.append(figures)
-            print(", ".join(f"{name} {value:,.4g}" for name, value in figures.items()), file=sys.stderr, flush=True)
+            print(
+                ", ".join(f"{name} {value:,.4g}" for name, value in figures.items()),
+                file=sys.stderr,
+                flush=True,
+            )
         _print(table, len(rows) - QUESTIONS)
     PICTURE.write_text(_draw(table), "utf-8")
 
@@ -170,7 +195,11 @@ def _print(table: Sequence[dict[str, float]], real: int) -> None:
     print("| " + " | ".join(table[0]) + " |")
     print("|" + " ---: |" * len(table[0]))
     for figures in table:
-        print("| " + " | ".join(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in figures.values()) + " |")
+        print(
+            "| "
+            + " | ".join(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in figures.values())
+            + " |"
+        )
 
 
 def _draw(table: Sequence[dict[str, float]]) -> str:
@@ -197,7 +226,9 @@ def _draw(table: Sequence[dict[str, float]]) -> str:
 def _run_in_process(step: list[str], folder: Path, real: Path, words: bool) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.scaling", "--folder", str(folder), "--embeddings", str(real)]
     command += ["--words"] if words else []
-    out = subprocess.run([*command, "--step", *step], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    out = subprocess.run(
+        [*command, "--step", *step], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     figures: dict[str, float] = json.loads(out.splitlines()[-1])
     return figures
 

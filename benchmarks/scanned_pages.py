@@ -1,6 +1,8 @@
-"""Ten pages whose words are known, drawn as a scanner or a telephone sees them: A4 at 200 dots per inch, in grey.
+"""Ten pages whose words are known, drawn as a scanner or a telephone sees them: A4 at 200 dots per inch, in
+grey.
 
-Chinese needs a font that has its characters, such as Debian's fonts-droid-fallback; the others use PyPI's and the system's.
+Chinese needs a font that has its characters, such as Debian's fonts-droid-fallback; the others use PyPI's and
+the system's.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 SIZE = (1654, 2339)  # pixels
 MARGIN = 160
 LATIN_FONTS = ("LiberationSerif-Regular.ttf", "DejaVuSerif.ttf", "times.ttf", "Times New Roman.ttf")
-CHINESE_FONTS = ("DroidSansFallbackFull.ttf", "NotoSansCJK-Regular.ttc", "wqy-microhei.ttc", "simsun.ttc", "PingFang.ttc")
+CHINESE_FONTS = (
+    "DroidSansFallbackFull.ttf",
+    "NotoSansCJK-Regular.ttc",
+    "wqy-microhei.ttc",
+    "simsun.ttc",
+    "PingFang.ttc",
+)
 
 ENGLISH = """The cliff railway of Penrose Bay was opened in the spring of 1871. It has two cars on one cable, and the weight
 of the car that goes down pulls up the other. Water from the stream above the town fills a tank below the floor of the upper
@@ -76,13 +84,19 @@ def scanned_pages(chinese_font: str | None = None) -> list[ScannedPage]:
         for name, text in (("English", ENGLISH), ("German", GERMAN), ("French", FRENCH), ("Spanish", SPANISH))
     ]
     with suppress(OSError):
-        pages.append(_page("Chinese", _draw_text(CHINESE, _font((chinese_font or "", *CHINESE_FONTS), 46)), CHINESE))
+        pages.append(
+            _page("Chinese", _draw_text(CHINESE, _font((chinese_font or "", *CHINESE_FONTS), 46)), CHINESE)
+        )
     english = _draw_text(ENGLISH, latin)
     return [
         *pages,
         _page("two columns", _columns(latin), f"{HARBOUR} {MARKET}"),
         _page("table", _table(latin), " ".join(cell for row in TABLE for cell in row)),
-        _page("skewed by 2 degrees", _noisy(english.rotate(2, fillcolor=255, resample=Image.Resampling.BICUBIC)), ENGLISH),
+        _page(
+            "skewed by 2 degrees",
+            _noisy(english.rotate(2, fillcolor=255, resample=Image.Resampling.BICUBIC)),
+            ENGLISH,
+        ),
         _page("photograph", _photograph(english), ENGLISH),
         _page("on its side", english.transpose(Image.Transpose.ROTATE_90), ENGLISH),
     ]
@@ -153,9 +167,20 @@ def _noisy(paper: Image.Image) -> Image.Image:
 def _photograph(paper: Image.Image) -> Image.Image:
     """As in a photograph: at an angle, lit from one side, a little out of focus, on a dark table."""
     width, height = paper.size
-    corners = (-90, -60, -140, height + 90, width + 60, height + 150, width + 110, -120)  # from the top left, counterclockwise
+    corners = (
+        -90,
+        -60,
+        -140,
+        height + 90,
+        width + 60,
+        height + 150,
+        width + 110,
+        -120,
+    )  # from the top left, counterclockwise
     sheet = paper.transform(paper.size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC, fillcolor=70)
-    light = Image.linear_gradient("L").rotate(90).resize(paper.size).point(lambda shade: 130 + shade * 120 // 255)
+    light = (
+        Image.linear_gradient("L").rotate(90).resize(paper.size).point(lambda shade: 130 + shade * 120 // 255)
+    )
     shaded = Image.composite(sheet, Image.new("L", paper.size, 0), light)
     return _noisy(shaded.filter(ImageFilter.GaussianBlur(0.7)))
 

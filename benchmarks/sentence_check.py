@@ -3,10 +3,10 @@
     python -m benchmarks.sentence_check             # the figures of the validation half
     python -m benchmarks.sentence_check --fit       # fits weights and limits on the development half
 
-From ../shared/data/clapnq_dev: each sentence of a gold answer is compared with its own passage, which says it, and with others
-that do not: a random one, the next best for the question, and its own passage with a falsified sentence: another number,
-another name, a "not", or another number or name that stands elsewhere in the passage. The hash of its id decides about the
-half of a question.
+From ../shared/data/clapnq_dev: each sentence of a gold answer is compared with its own passage, which says
+it, and with others that do not: a random one, the next best for the question, and its own passage with a
+falsified sentence: another number, another name, a "not", or another number or name that stands elsewhere in
+the passage. The hash of its id decides about the half of a question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ import numpy.typing as npt
 
 from benchmarks.reader import DATA, lines
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.sentence_support import BIAS, FEATURES, SUPPORTED, WEAK, WEIGHTS, SentenceCheck, claims, claims_nothing
+from ragcore.extractive.sentence_support import (
+    BIAS,
+    FEATURES,
+    SUPPORTED,
+    WEAK,
+    WEIGHTS,
+    SentenceCheck,
+    claims,
+    claims_nothing,
+)
 from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "clapnq_dev"
@@ -128,10 +137,21 @@ def fit(cases_: Sequence[Case]) -> None:
     others = odds[[case.kind in KINDS[:2] for case in cases_]]
     print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
     print(f"BIAS = {bias:.3f}")
-    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, {np.quantile(others, 1 - MAX_PASSED):.2f}")
+    print(
+        f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, "
+        f"{np.quantile(others, 1 - MAX_PASSED):.2f}"
+    )
 
 
-PART = {"random": 0.3, "next best": 0.3, "number": 0.1, "name": 0.1, "not": 0.1, "its number": 0.1, "its name": 0.1}
+PART = {
+    "random": 0.3,
+    "next best": 0.3,
+    "number": 0.1,
+    "name": 0.1,
+    "not": 0.1,
+    "its number": 0.1,
+    "its name": 0.1,
+}
 
 
 def report(some: Sequence[Case]) -> None:
@@ -145,13 +165,19 @@ def report(some: Sequence[Case]) -> None:
             print(f"{kind:14s} {len(odds[kind]):5d}                        {shares}")
             continue
         low, high = interval(odds["own"], odds[kind])
-        print(f"{kind:14s} {len(odds[kind]):5d}  {auroc(odds['own'], odds[kind]):.3f}  {low:.3f} - {high:.3f}   {shares}")
+        print(
+            f"{kind:14s} {len(odds[kind]):5d}  {auroc(odds['own'], odds[kind]):.3f}  {low:.3f} - "
+            f"{high:.3f}   {shares}"
+        )
 
 
 def interval(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The middle 95% of the AUCs of sets drawn anew from these, with replacement (Efron 1979)."""
     random_ = np.random.default_rng(0)
-    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLES)]
+    drawn = [
+        auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative)))
+        for _ in range(RESAMPLES)
+    ]
     return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
 
 
@@ -172,7 +198,9 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--fit", action="store_true", help="fit the weights and the limits")
     all_cases = cases()
     if parser.parse_args().fit:

@@ -1,10 +1,11 @@
-"""Storing and searching vectors, compared with llama-index-core: the same passages and vectors, the same machine.
+"""Storing and searching vectors, compared with llama-index-core: the same passages and vectors, the same
+machine.
 
     OMP_NUM_THREADS=1 python -m benchmarks.stores [--rounds N]
 
-Each step of each side runs in its own process, in turns. The figures are medians of CPU seconds without imports. Embeddings
-are generated, so that no model is in the figures. What would take the peer very long is measured at a smaller size, as its row
-says. Bytes and memory are only ours, with their limits.
+Each step of each side runs in its own process, in turns. The figures are medians of CPU seconds without
+imports. Embeddings are generated, so that no model is in the figures. What would take the peer very long is
+measured at a smaller size, as its row says. Bytes and memory are only ours, with their limits.
 """
 
 from __future__ import annotations
@@ -54,14 +55,17 @@ class Clock:
         return result
 
 
-# --- ours -----------------------------------------------------------------------------------------------------------------
+# --- ours
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def our_index(rows: Any) -> Any:
     from ragcore import VectorStoreIndex
     from ragcore.embeddings.hashing import HashEmbedding
 
-    return VectorStoreIndex([node for _, nodes in documents(rows) for node in nodes], embed_model=HashEmbedding())
+    return VectorStoreIndex(
+        [node for _, nodes in documents(rows) for node in nodes], embed_model=HashEmbedding()
+    )
 
 
 def our_build(folder: Path) -> dict[str, float]:
@@ -99,7 +103,9 @@ def our_open(folder: Path) -> dict[str, float]:
 def _rename(nodes: list[Any]) -> list[Any]:
     from dataclasses import replace
 
-    return [replace(node, id_=f"new {node.id_}", ref_doc_id="new", prev_id=None, next_id=None) for node in nodes]
+    return [
+        replace(node, id_=f"new {node.id_}", ref_doc_id="new", prev_id=None, next_id=None) for node in nodes
+    ]
 
 
 def our_fill(folder: Path) -> dict[str, float]:
@@ -120,7 +126,10 @@ def our_fill(folder: Path) -> dict[str, float]:
         for document, nodes in every:
             store.upsert(document, nodes)
     store._database.shrink()
-    return clock.figures | {"bytes": store.bytes_on_disk(), "allowed": 4 * DIMENSION * LARGE + 1.5 * LENGTH * LARGE}
+    return clock.figures | {
+        "bytes": store.bytes_on_disk(),
+        "allowed": 4 * DIMENSION * LARGE + 1.5 * LENGTH * LARGE,
+    }
 
 
 def our_serve(folder: Path) -> dict[str, float]:
@@ -177,7 +186,8 @@ def memory() -> dict[str, float]:
     return {words[0].rstrip(":"): 1024 * float(words[1]) for words in lines if words[0][:2] in ("Vm", "Rs")}
 
 
-# --- theirs ---------------------------------------------------------------------------------------------------------------
+# --- theirs
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def their_nodes(rows: Any, name: str = "") -> list[Any]:
@@ -259,7 +269,8 @@ def their_serve(folder: Path) -> dict[str, float]:
     return clock.figures | {"peak": memory()["VmHWM"]}
 
 
-# --- both -----------------------------------------------------------------------------------------------------------------
+# --- both
+# -----------------------------------------------------------------------------------------------------------------
 
 STEPS = ("build", "open", "fill", "serve")
 
@@ -286,28 +297,41 @@ def main() -> None:
 
 
 def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> None:
-    print(f"{DIMENSION} numbers a vector, {LENGTH} characters a passage; median CPU seconds of {rounds} rounds\n")
+    print(
+        f"{DIMENSION} numbers a vector, {LENGTH} characters a passage; median CPU seconds of {rounds} "
+        "rounds\n"
+    )
     print(f"| {'':<46} | llama-index-core | ragcore    | ratio    |")
     print(f"|{'-' * 48}|{'-' * 18}|{'-' * 12}|{'-' * 10}|")
     for row in ROWS:
         print(f"| {row:<46} | {them[row]:16.4f} | {us[row]:10.5f} | {them[row] / us[row]:7.0f}x |")
     matrix = 4 * DIMENSION * LARGE
-    print(f"\nllama-index-core's {INSERTS:,} inserts: {THEIR_INSERTS} after {INSERTS // 2}, times {INSERTS // THEIR_INSERTS}.")
+    print(
+        f"\nllama-index-core's {INSERTS:,} inserts: {THEIR_INSERTS} after {INSERTS // 2}, times "
+        f"{INSERTS // THEIR_INSERTS}."
+    )
     print(f"Ours: the second half of the inserts took {us['second half over first']:.2f} times the first.")
-    print(f"Disk, {LARGE:,} passages: {us['bytes'] / 1e6:.0f} MB; 4 d n + 1.5 text is {us['allowed'] / 1e6:.0f} MB.")
+    print(
+        f"Disk, {LARGE:,} passages: {us['bytes'] / 1e6:.0f} MB; 4 d n + 1.5 text is "
+        f"{us['allowed'] / 1e6:.0f} MB."
+    )
     print(
         f"Peak memory while serving {LARGE:,}, mapped pages included: {us['peak'] / matrix:.2f} x vectors"
         f" ({us['peak'] / 1e6:.0f} MB; {us['peak beyond imports'] / 1e6:.0f} MB beyond the imports;"
-        f" not mapped at the end {us['not mapped'] / 1e6:.0f} MB); llama-index-core {them['peak'] / matrix:.1f} x."
+        f" not mapped at the end {us['not mapped'] / 1e6:.0f} MB); llama-index-core "
+        f"{them['peak'] / matrix:.1f} x."
     )
     speeds = {row: us["gigabytes"] / us[row] for row in ("sum", "product", "search")}
     print(
-        f"Of the {TOP} nearest of {LARGE:,} by an exact search, the store returns {us['recall']:.1%}. A question without near"
+        f"Of the {TOP} nearest of {LARGE:,} by an exact search, the store returns {us['recall']:.1%}. A "
+        "question without near"
         f" vectors takes {us['nothing near']:.5f}."
     )
     print(
-        f"Exact search of {LARGE:,}: {speeds['search']:.1f} GB/s; numpy in memory: sum {speeds['sum']:.1f}, product"
-        f" {speeds['product']:.1f} GB/s; the search takes {us['search'] / us['product']:.2f} times the product."
+        f"Exact search of {LARGE:,}: {speeds['search']:.1f} GB/s; numpy in memory: sum "
+        f"{speeds['sum']:.1f}, product"
+        f" {speeds['product']:.1f} GB/s; the search takes {us['search'] / us['product']:.2f} times the "
+        "product."
     )
 
 
@@ -321,8 +345,12 @@ def _run_in_process(step: str, folder: Path) -> dict[str, float]:
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"
     work += "print(json.dumps(getattr(stores, step)(pathlib.Path(folder))))"
     command = [sys.executable, "-c", work, step, str(folder)]
-    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as when installed
-    out = subprocess.run(command, cwd=Path(__file__).parents[1], env=compiled, check=True, stdout=subprocess.PIPE, text=True)
+    compiled = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }  # as when installed
+    out = subprocess.run(
+        command, cwd=Path(__file__).parents[1], env=compiled, check=True, stdout=subprocess.PIPE, text=True
+    )
     figures: dict[str, float] = json.loads(out.stdout.splitlines()[-1])
     return figures
 

@@ -1,5 +1,5 @@
-"""How good suggested questions are before they are checked: the share whose own document is among the first three passages of a
-search. Also prints the final suggestions.
+"""How good suggested questions are before they are checked: the share whose own document is among the first
+three passages of a search. Also prints the final suggestions.
 
     python -m benchmarks.suggestions LIBRARY ...    # folders of libraries whose files are read
 """
@@ -34,7 +34,9 @@ def measure(library: Library) -> None:
     first = [questions[0] for questions in by_document if questions]
     every = [question for questions in by_document for question in questions]
     print(f"{library.folder.name}: {len(documents)} documents, {len(first)} with a question")
-    print(f"  first of each: {share(library, first)}; first {MAX_PER_DOCUMENT} of each: {share(library, every)}")
+    print(
+        f"  first of each: {share(library, first)}; first {MAX_PER_DOCUMENT} of each: {share(library, every)}"
+    )
     began = time.perf_counter()
     suggestions = library.suggestions.generate()
     print(f"  suggested in {time.perf_counter() - began:.1f} s: {share(library, suggestions)}")

@@ -2,10 +2,10 @@
 
     python -m benchmarks.summaries ../shared/data
 
-Each summary is of four articles of `clapnq_dev` and one of `azure_northwind`'s long documents. It should quote each of the
-five, and the sentences of an article should have a word of its title, which is not part of its text. No sentence should be
-repeated, and a requested length should be right. The halves of the articles are measured separately; the development half has
-ids with an even CRC-32.
+Each summary is of four articles of `clapnq_dev` and one of `azure_northwind`'s long documents. It should
+quote each of the five, and the sentences of an article should have a word of its title, which is not part of
+its text. No sentence should be repeated, and a requested length should be right. The halves of the articles
+are measured separately; the development half has ids with an even CRC-32.
 """
 
 from __future__ import annotations
@@ -64,23 +64,30 @@ def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
     return articles
 
 
-def measure(half: str, library: Library, names: dict[str, set[str]], groups: list[list[str]], long: list[str]) -> None:
+def measure(
+    half: str, library: Library, names: dict[str, set[str]], groups: list[list[str]], long: list[str]
+) -> None:
     for wish, length in WISHES.items():
         counts: Counter[str] = Counter()
         for number, group in enumerate(groups):
             files = (*group, long[number % len(long)])
-            ask = Ask(wish, chat_mode=None, response_mode="tree_summarize", reading="everything", file_ids=files)
+            ask = Ask(
+                wish, chat_mode=None, response_mode="tree_summarize", reading="everything", file_ids=files
+            )
             answer = library.answer(ask)
             text = str(answer.whole())
             sources = {source.number: source.file_id for source in build_sources(answer.source_nodes)}
             quotes = quotes_in(text, number=None)
             of_file = {
-                file: [quote.text for quote in quotes if any(sources[mark] == file for mark in quote.marks)] for file in files
+                file: [quote.text for quote in quotes if any(sources[mark] == file for mark in quote.marks)]
+                for file in files
             }
             counts["documents"] += len(files)
             counts["quoted"] += sum(map(bool, of_file.values()))
             counts["articles"] += len(group)
-            counts["named"] += sum(bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group)
+            counts["named"] += sum(
+                bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group
+            )
             counts["sentences"] += len(quotes)
             counts["twice"] += len(quotes) - len({quote.text for quote in quotes})
             counts["right length"] += length is None or len(quotes) == length

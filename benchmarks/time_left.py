@@ -2,12 +2,13 @@
 
     python -m benchmarks.time_left [MIX ...] [--load idle|busy]
 
-Each mix is added to a new library in a temporary folder, whose worker then starts as in the application, without any knowledge
-of the machine. Each is read once on the machine as it is (`idle`), and once with a process that keeps one core busy (`busy`).
-The time left is read five times a second. A row of the table is about the readings after the first tenth of the whole time and
-before the last second: their number, the share within a factor of two of the true time left, and the largest error, as a
-factor (under 1: too low) and at what part of the whole time. The files are of ../shared/data. A mix without its files, and one
-of scans without tesseract, is skipped.
+Each mix is added to a new library in a temporary folder, whose worker then starts as in the application,
+without any knowledge of the machine. Each is read once on the machine as it is (`idle`), and once with a
+process that keeps one core busy (`busy`). The time left is read five times a second. A row of the table is
+about the readings after the first tenth of the whole time and before the last second: their number, the share
+within a factor of two of the true time left, and the largest error, as a factor (under 1: too low) and at
+what part of the whole time. The files are of ../shared/data. A mix without its files, and one of scans
+without tesseract, is skipped.
 """
 
 from __future__ import annotations
@@ -77,8 +78,14 @@ def scans(folder: Path, *, first: bool) -> list[Path]:
     if BENEFITS.exists() and tesseract.is_installed():
         import pypdfium2
 
-        text_pages, document, file = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()
-        pages = [text_pages[index].render(scale=2.0, grayscale=True).to_pil() for index in range(3, 3 + SCANS)]
+        text_pages, document, file = (
+            pypdfium2.PdfDocument(BENEFITS),
+            pypdfium2.PdfDocument.new(),
+            io.BytesIO(),
+        )
+        pages = [
+            text_pages[index].render(scale=2.0, grayscale=True).to_pil() for index in range(3, 3 + SCANS)
+        ]
         pages[0].save(file, "PDF", save_all=True, append_images=pages[1:], resolution=144)
         pictures = pypdfium2.PdfDocument(file.getvalue())
         for part in (pictures, text_pages) if first else (text_pages, pictures):
@@ -124,7 +131,11 @@ def reindex(library: Library) -> Samples:
 
     def estimate_left() -> float | None:
         next_version = library.store.versions.next_version()
-        return None if next_version is None or next_version.state != "building" else next_version.seconds_left or 0.0
+        return (
+            None
+            if next_version is None or next_version.state != "building"
+            else next_version.seconds_left or 0.0
+        )
 
     library.rebuilds.start(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
     return poll(estimate_left)
@@ -141,10 +152,16 @@ def poll(estimate_left: Callable[[], float | None]) -> Samples:
 
 def row(mix: str, load: str, samples: Samples) -> str:
     whole = samples[-1][0]
-    counted = [(at, estimate / (whole - at)) for at, estimate in samples if whole / 10 <= at < whole - IGNORED_SECONDS]
+    counted = [
+        (at, estimate / (whole - at))
+        for at, estimate in samples
+        if whole / 10 <= at < whole - IGNORED_SECONDS
+    ]
     right = sum(0.5 <= ratio <= 2 for _, ratio in counted) / len(counted)
     at, worst = max(counted, key=lambda look: max(look[1], 1 / max(look[1], 1e-9)))
-    return f"| {mix} | {load} | {whole:.0f} | {len(counted)} | {right:.1%} | {worst:.2f} at {at / whole:.0%} |"
+    return (
+        f"| {mix} | {load} | {whole:.0f} | {len(counted)} | {right:.1%} | {worst:.2f} at {at / whole:.0%} |"
+    )
 
 
 def main() -> None:
@@ -152,7 +169,10 @@ def main() -> None:
     parser.add_argument("mix", nargs="*", help=f"of {', '.join(MIXES)}; all, unless some are named")
     parser.add_argument("--load", choices=LOADS)
     options = parser.parse_args()
-    print("| mix | load | seconds | looks | within a factor of two | furthest off |\n|---|---|---:|---:|---:|---:|")
+    print(
+        "| mix | load | seconds | looks | within a factor of two | furthest off |\n"
+        "|---|---|---:|---:|---:|---:|"
+    )
     for mix in options.mix or MIXES:
         for load in [options.load] if options.load else LOADS:
             if samples := measure(mix, load):

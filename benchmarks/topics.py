@@ -2,8 +2,9 @@
 
     python -m benchmarks.topics LIBRARY ...    # folders of libraries whose files are read
 
-Topics are the headings of the documents. An answer should cite the passage with the heading, or its neighbour, and none should
-be refused. Questions about topics of `ELSEWHERE` for which the documents have no word should be refused.
+Topics are the headings of the documents. An answer should cite the passage with the heading, or its
+neighbour, and none should be refused. Questions about topics of `ELSEWHERE` for which the documents have no
+word should be refused.
 """
 
 from __future__ import annotations
@@ -55,10 +56,15 @@ def measure(library: Library) -> None:
     print(f"{len(topics)} headings, {len(absent)} topics that are not there")
     for form in FORMS:
         there = [ask(library, form.format(topic)) for topic in topics]
-        right = sum(topic in "\n".join(cited) for topic, cited in zip(topics, there, strict=True) if cited is not None)
+        right = sum(
+            topic in "\n".join(cited) for topic, cited in zip(topics, there, strict=True) if cited is not None
+        )
         refused = sum(cited is None for cited in there)
         correct = sum(ask(library, form.format(topic)) is None for topic in absent)
-        shares = f"right {right / len(topics):.3f}  refused {refused / len(topics):.3f}  of absent {correct / len(absent):.3f}"
+        shares = (
+            f"right {right / len(topics):.3f}  refused {refused / len(topics):.3f}  of absent "
+            f"{correct / len(absent):.3f}"
+        )
         print(f"  {form:40} {shares}")
 
 
@@ -68,7 +74,12 @@ def headings(nodes: Sequence[TextNode]) -> list[str]:
     for node in nodes:
         lines = [line.strip() for line in node.text.splitlines() if line.strip()]
         for line, following in pairwise(lines):
-            if _HEADING.fullmatch(line) and 2 <= len(line.split()) <= 6 and line[0].isupper() and len(following) > 80:
+            if (
+                _HEADING.fullmatch(line)
+                and 2 <= len(line.split()) <= 6
+                and line[0].isupper()
+                and len(following) > 80
+            ):
                 counts[line] = counts.get(line, 0) + 1
     return [heading for heading, count in counts.items() if count == 1 and content_words(heading)]
 
@@ -78,8 +89,16 @@ def ask(library: Library, question: str) -> list[str] | None:
     answer = library.answer(Ask(question, chat_mode=None))
     if is_refusal(answer.response):
         return None
-    numbers = {int(number) for match in CITATION.finditer(answer.response) for number in re.findall(r"\d+", match.group())}
-    return [answer.source_nodes[number - 1].node.text for number in sorted(numbers) if number <= len(answer.source_nodes)]
+    numbers = {
+        int(number)
+        for match in CITATION.finditer(answer.response)
+        for number in re.findall(r"\d+", match.group())
+    }
+    return [
+        answer.source_nodes[number - 1].node.text
+        for number in sorted(numbers)
+        if number <= len(answer.source_nodes)
+    ]
 
 
 if __name__ == "__main__":

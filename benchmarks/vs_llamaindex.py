@@ -1,13 +1,14 @@
-"""The stages of a first use, side by side with llama-index-core: the same text, the same embedding model, the same machine.
+"""The stages of a first use, side by side with llama-index-core: the same text, the same embedding model, the
+same machine.
 
     python -m benchmarks.vs_llamaindex [TEXT FILE] [--rounds N]
 
-Each side runs in a process of its own, in turns; the figures are medians of CPU seconds. A ratio of 10 means that ragcore
-needs a tenth. Split is at 1,024 tokens with an overlap of 200, in OpenAI's cl100k tokens on both sides. The
-10 MB are paragraphs of real collections, where these are at hand. Index and what follows
-have passages of 200 of the embedder's tokens on both sides, so that both embed every word: llama-index-core hands longer
-passages to the embedder, which cuts them off. Its embedder here is sentence-transformers itself, called as its plugin does.
-The language model is one that answers at once on both sides.
+Each side runs in a process of its own, in turns; the figures are medians of CPU seconds. A ratio of 10 means
+that ragcore needs a tenth. Split is at 1,024 tokens with an overlap of 200, in OpenAI's cl100k tokens on both
+sides. The 10 MB are paragraphs of real collections, where these are at hand. Index and what follows have
+passages of 200 of the embedder's tokens on both sides, so that both embed every word: llama-index-core hands
+longer passages to the embedder, which cuts them off. Its embedder here is sentence-transformers itself,
+called as its plugin does. The language model is one that answers at once on both sides.
 """
 
 from __future__ import annotations
@@ -56,9 +57,17 @@ class Clock:
 
 
 def long_text(text: Path) -> str:
-    """10 MB of paragraphs with a blank line between: the abstracts and articles of the collections, or `text` over and over."""
-    collections = [ROOT.parent / "shared" / "data" / name / "corpus.jsonl" for name in ("scifact", "mtrag_clapnq")]
-    parts = [json.loads(line)["text"] for path in collections if path.exists() for line in path.open(encoding="utf-8")]
+    """10 MB of paragraphs with a blank line between: the abstracts and articles of the collections, or `text`
+    over and over."""
+    collections = [
+        ROOT.parent / "shared" / "data" / name / "corpus.jsonl" for name in ("scifact", "mtrag_clapnq")
+    ]
+    parts = [
+        json.loads(line)["text"]
+        for path in collections
+        if path.exists()
+        for line in path.open(encoding="utf-8")
+    ]
     parts = parts or [text.read_text("utf-8")]
     times = LONG // sum(map(len, parts)) + 1
     return "\n\n".join(parts * times)[:LONG]
@@ -70,7 +79,14 @@ def ours(text: Path, folder: Path) -> dict[str, float]:
     names = ("SimpleDirectoryReader", "VectorStoreIndex", "StorageContext", "load_index_from_storage")
     clock.time("import", lambda: [getattr(import_module("ragcore"), name) for name in names])
 
-    from ragcore import Document, QueryBundle, SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
+    from ragcore import (
+        Document,
+        QueryBundle,
+        SimpleDirectoryReader,
+        StorageContext,
+        VectorStoreIndex,
+        load_index_from_storage,
+    )
     from ragcore.embeddings import HuggingFaceEmbedding
     from ragcore.node_parser import SentenceSplitter
     from ragcore.text.tokens import tiktoken_tokenizer
@@ -84,7 +100,9 @@ def ours(text: Path, folder: Path) -> dict[str, float]:
     clock.time("split 1024/200", lambda: splitter.get_nodes_from_documents(documents), repeat=5)
     long = [Document(long_text(text))]
     clock.time("split 10 MB", lambda: splitter.get_nodes_from_documents(long))
-    nodes = SentenceSplitter(chunk_size=200, chunk_overlap=0, include_metadata=False).get_nodes_from_documents(documents)
+    nodes = SentenceSplitter(
+        chunk_size=200, chunk_overlap=0, include_metadata=False
+    ).get_nodes_from_documents(documents)
     index = clock.time("index", lambda: VectorStoreIndex(nodes, embed_model=embedder))
     clock.time("persist", lambda: index.storage_context.persist(persist_dir=folder))
     bundle = QueryBundle(QUESTION, embedding=embedder.get_query_embedding(QUESTION))
@@ -123,9 +141,18 @@ def _our_model() -> Any:
 def theirs(text: Path, folder: Path) -> dict[str, float]:
     clock = Clock()
 
-    clock.time("import", lambda: [import_module(name) for name in ("llama_index.core", "llama_index.core.node_parser")])
+    clock.time(
+        "import",
+        lambda: [import_module(name) for name in ("llama_index.core", "llama_index.core.node_parser")],
+    )
 
-    from llama_index.core import Document, SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
+    from llama_index.core import (
+        Document,
+        SimpleDirectoryReader,
+        StorageContext,
+        VectorStoreIndex,
+        load_index_from_storage,
+    )
     from llama_index.core.node_parser import SentenceSplitter
 
     documents = clock.time("load", lambda: SimpleDirectoryReader(input_files=[str(text)]).load_data())
@@ -207,7 +234,9 @@ def _their_model() -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("text", nargs="?", type=Path, default=None, help="a text file; the essay of the walkthroughs")
+    parser.add_argument(
+        "text", nargs="?", type=Path, default=None, help="a text file; the essay of the walkthroughs"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--side", choices=("ours", "theirs"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -237,9 +266,13 @@ def _run_in_process(side: str, text: Path) -> dict[str, float]:
         sys.exit('llama-index-core is not installed; install it with: python -m pip install -e ".[test]"')
     cache = Path(spec.origin).parent / "_static" / "tiktoken_cache"
     environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled once, and so is a checkout
+    environment.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # an installed package is compiled once, and so is a checkout
     command = [sys.executable, "-m", "benchmarks.vs_llamaindex", str(text), "--side", side]
-    out = subprocess.run(command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    out = subprocess.run(
+        command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     seconds: dict[str, float] = json.loads(out.splitlines()[-1])
     return seconds
 

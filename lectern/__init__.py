@@ -1,1 +1,2 @@
-"""Lectern, the application: a person's library of documents, its jobs, conversations, explanations and screens."""
+"""Lectern, the application: a person's library of documents, its jobs, conversations, explanations and
+screens."""

@@ -1,7 +1,8 @@
-"""The access token of a browser. `lectern` prints an address with the token, which is then exchanged for a cookie.
+"""The access token of a browser. `lectern` prints an address with the token, which is then exchanged for a
+cookie.
 
-It is stored in the file `token` of the library's folder, which only its owner may read, so that it is the same after a restart.
-To exclude all browsers, delete the file and restart.
+It is stored in the file `token` of the library's folder, which only its owner may read, so that it is the
+same after a restart. To exclude all browsers, delete the file and restart.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ def needs_token() -> bool:
 
 
 def access_token(folder: Path) -> str:
-    """The token of the library in `folder`; a new one if there is none, or others could read or write it. StoreError."""
+    """The token of the library in `folder`; a new one if there is none, or others could read or write it.
+    StoreError."""
     path = folder / "token"
     token = _read_token(path)
     if token is None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(path, secrets.token_urlsafe(32), mode=0o600)
-            token = _read_token(path) or path.read_text("utf-8")  # for a file system without owners and modes, such as FAT
+            token = _read_token(path) or path.read_text(
+                "utf-8"
+            )  # for a file system without owners and modes, such as FAT
         except OSError as error:
             raise StoreError(
                 f"The token that lets a browser in cannot be stored in {path}: {error.strerror}.",

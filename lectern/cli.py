@@ -42,7 +42,9 @@ FIRST_PORT = 8501
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # the encoding of a terminal or file may not have all characters
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # the encoding of a terminal or file may not have all characters
         sys.stdout.reconfigure(errors="replace")
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -61,8 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
-    place.add_argument("--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}")
+    place.add_argument(
+        "--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept"
+    )
+    place.add_argument(
+        "--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}"
+    )
     port_help = "the port of the application; by default 8501, or the next free one"
     parser.add_argument("--port", type=_port, metavar="NUMBER", help=port_help)
     token_help = f"let in whoever reaches the application, as a proxy decides; or set {access.ACCESS}=off"
@@ -73,24 +79,42 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=_port, metavar="NUMBER", help=port_help, default=argparse.SUPPRESS)
     serve.add_argument("--no-token", action="store_true", help=token_help, default=argparse.SUPPRESS)
     add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
-    add.add_argument("what", nargs="+", help="a file, a folder, https://..., s3://...; with --query the address of a database")
+    add.add_argument(
+        "what",
+        nargs="+",
+        help="a file, a folder, https://..., s3://...; with --query the address of a database",
+    )
     add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
-    add.add_argument("--json", action="store_true", help="a line of JSON for each file: what was read of it, and what was not")
+    add.add_argument(
+        "--json",
+        action="store_true",
+        help="a line of JSON for each file: what was read of it, and what was not",
+    )
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
     ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
-    ask.add_argument("--json", action="store_true", help="outcome, text, sources and seconds as one line of JSON")
-    ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
+    ask.add_argument(
+        "--json", action="store_true", help="outcome, text, sources and seconds as one line of JSON"
+    )
+    ask.add_argument(
+        "--price", action="store_true", help="say what the answer would take, and do not ask for it"
+    )
     export = commands.add_parser("export", help="write the whole library into one file")
     export.add_argument("file", type=Path)
     import_ = commands.add_parser("import", help="add what export has written to the library")
     import_.add_argument("file", type=Path)
     rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
     rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
-    rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
-    rebuild.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
-    rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
+    rebuild.add_argument(
+        "--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats"
+    )
+    rebuild.add_argument(
+        "--splitter", choices=get_args(SplitterName), help="where documents are cut into passages"
+    )
+    rebuild.add_argument(
+        "--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing"
+    )
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")
@@ -157,7 +181,9 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # so that uvicorn trusts no proxy headers of other local programs
+    os.environ.setdefault(
+        "FORWARDED_ALLOW_IPS", ""
+    )  # so that uvicorn trusts no proxy headers of other local programs
     token = access.access_token(config.default_folder()) if access.needs_token() else None
     if sys.stdout.isatty():
         threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
@@ -169,8 +195,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
 
 
 def _open_browser(port: int, token: str | None) -> None:
-    """Open the browser once the application answers. The token is in a file that only this account may read, because other
-    accounts can see the arguments of a program."""
+    """Open the browser once the application answers. The token is in a file that only this account may read,
+    because other accounts can see the arguments of a program."""
     import urllib.error
     import urllib.request
     import webbrowser
@@ -201,7 +227,9 @@ def _free_port(port: int | None) -> int:
         with suppress(OSError), socket.create_server(("127.0.0.1", each)):
             return each
     raise ConfigError(
-        "No port is free for the application." if port is None else f"Port {port} is in use, or is not open to this account.",
+        "No port is free for the application."
+        if port is None
+        else f"Port {port} is in use, or is not open to this account.",
         hint="Choose another one with: lectern --port NUMBER",
     )
 
@@ -259,7 +287,11 @@ def added_in_words(added: Added) -> str:
         return f"{name} is already in the library{'' if name == file.name else f', as {file.name}'}."
     if added.outcome == "replaced":
         return f"{file.name} takes the place of the version that was there."
-    return "" if name == file.name else f"{name} is taken in as {file.name}, as there is another file of its name."
+    return (
+        ""
+        if name == file.name
+        else f"{name} is taken in as {file.name}, as there is another file of its name."
+    )
 
 
 def file_in_words(file: FileRow) -> str:
@@ -273,7 +305,8 @@ def file_in_words(file: FileRow) -> str:
     if file.problem is not None:
         more = len(file.left_out) - 1
         lines.append(
-            f"{file.problem.what} {file.problem.hint}{f' And {more} more: see Details, or --json.' if more > 0 else ''}"
+            f"{file.problem.what} "
+            f"{file.problem.hint}{f' And {more} more: see Details, or --json.' if more > 0 else ''}"
         )
     return "\n".join(lines)
 
@@ -296,15 +329,18 @@ def added_as_json(
     error: Problem | RagError | None = None,
     same_as: str = "",
 ) -> str:
-    """One line with the file's name, its state ("ready", "failed", "stopped", "passed over" or "duplicate") and its result; for
-    a duplicate also the name of the file with the same content."""
+    """One line with the file's name, its state ("ready", "failed", "stopped", "passed over" or "duplicate")
+    and its result; for a duplicate also the name of the file with the same content."""
     problem = f"{error.what} {error.hint}".strip() if error is not None else None
     entry = {"file": name, "state": state, "passages": passages, "left_out": left_out or [], "error": problem}
     return json.dumps({**entry, "same_as": same_as} if same_as else entry, ensure_ascii=False)
 
 
 def _all_read(
-    library: Library, ids: Set[str], before: Set[tuple[str, float]], describe: Callable[[FileRow], str] = file_in_words
+    library: Library,
+    ids: Set[str],
+    before: Set[tuple[str, float]],
+    describe: Callable[[FileRow], str] = file_in_words,
 ) -> bool:
     """Wait for the files, and print the result of each; False if one failed. `before`: see `wait_for_end`."""
     failed = False
@@ -347,7 +383,9 @@ def _rebuild(where: Path | str, options: argparse.Namespace) -> int:
         )
         changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
         print(
-            f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True
+            f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about "
+            f"{plan.seconds:,.0f} s.",
+            flush=True,
         )
         library.worker.start()
         while (coming := library.store.versions.next_version()) is not None:
@@ -384,7 +422,10 @@ def _record(where: Path | str, into: Path | None) -> int:
 
     def report(recording: Recording) -> None:
         ask, facts = recording.ask, recording.facts
-        print(f"{ask.chat_mode or ask.response_mode}: {ask.question} ({facts.model}, {facts.seconds:.1f} s)", flush=True)
+        print(
+            f"{ask.chat_mode or ask.response_mode}: {ask.question} ({facts.model}, {facts.seconds:.1f} s)",
+            flush=True,
+        )
 
     with _open(where) as library:
         recordings = record(library, report)
@@ -397,29 +438,55 @@ def _use_checkout(package: str, what: str) -> None:
     """Make a package of the checkout importable, which an installation does not have. ConfigError."""
     if not (APP.parent / package).exists():
         raise ConfigError(
-            f"{what} is not installed beside the library.", hint="Install from a checkout, with: python -m pip install -e ."
+            f"{what} is not installed beside the library.",
+            hint="Install from a checkout, with: python -m pip install -e .",
         )
     sys.path.append(str(APP.parent))
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it")
+    parser.add_argument(
+        "folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it"
+    )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--setting", default="default", metavar="A", help='"default", or name=value,... such as top_k=10')
-    how.add_argument("--compare", nargs=2, metavar=("A", "B"), help="measure two settings, and test their difference")
-    parser.add_argument("--part", default="all", choices=("development", "validation", "all"), help="which questions")
-    parser.add_argument(
-        "--others", type=int, metavar="N", help="of a corpus, the graded documents and N more: quicker, and easier"
+    how.add_argument(
+        "--setting", default="default", metavar="A", help='"default", or name=value,... such as top_k=10'
+    )
+    how.add_argument(
+        "--compare", nargs=2, metavar=("A", "B"), help="measure two settings, and test their difference"
     )
     parser.add_argument(
-        "--questions", type=Path, metavar="DATASET", help="ask the questions of this one that have the same ids: translations"
+        "--part", default="all", choices=("development", "validation", "all"), help="which questions"
     )
     parser.add_argument(
-        "--beside", type=Path, action="append", default=[], metavar="FOLDER", help="of files that are put into the same library"
+        "--others",
+        type=int,
+        metavar="N",
+        help="of a corpus, the graded documents and N more: quicker, and easier",
     )
-    parser.add_argument("--finding", action="store_true", help="measure only what is found, not what is answered")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache")
-    parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")
+    parser.add_argument(
+        "--questions",
+        type=Path,
+        metavar="DATASET",
+        help="ask the questions of this one that have the same ids: translations",
+    )
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="of files that are put into the same library",
+    )
+    parser.add_argument(
+        "--finding", action="store_true", help="measure only what is found, not what is answered"
+    )
+    parser.add_argument(
+        "--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache"
+    )
+    parser.add_argument(
+        "--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines"
+    )
 
 
 def _ask(where: Path | str, options: argparse.Namespace) -> int:
@@ -443,7 +510,9 @@ def _ask(where: Path | str, options: argparse.Namespace) -> int:
                 print(piece, end="", flush=True)
         sources = locate_quotes(library.store, build_sources(answer.source_nodes), answer.text)
         if options.json:
-            rows = [{"file": source.file_name, "place": source.place, "score": source.score} for source in sources]
+            rows = [
+                {"file": source.file_name, "place": source.place, "score": source.score} for source in sources
+            ]
             seconds = round(time.perf_counter() - began, 3)
             reply = {"outcome": answer.outcome, "text": answer.text, "sources": rows, "seconds": seconds}
             print(json.dumps(reply, ensure_ascii=False))

@@ -1,11 +1,11 @@
 """The indexes of one person. Each is a library with its own documents, passages and conversations.
 
-The first, "main", is the library in the folder itself; the others are in `indexes/ID` below it, each with its name in
-`index.json`. All have the language models, keys and answer settings of the first, but each has its own settings for reading
-files. A library on a server has no other indexes.
+The first, "main", is the library in the folder itself; the others are in `indexes/ID` below it, each with its
+name in `index.json`. All have the language models, keys and answer settings of the first, but each has its
+own settings for reading files. A library on a server has no other indexes.
 
-The folder of an index is renamed when it is complete, and again before it is deleted. So nobody sees a part of an index, and
-any number of processes may use the same indexes.
+The folder of an index is renamed when it is complete, and again before it is deleted. So nobody sees a part
+of an index, and any number of processes may use the same indexes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Index:
 class Indexes:
     """The indexes of the person whose first library is `where`. `open_library` opens one of them."""
 
-    def __init__(self, where: Path | str, open_library: Callable[[Path | str], Library] = Library.open) -> None:
+    def __init__(
+        self, where: Path | str, open_library: Callable[[Path | str], Library] = Library.open
+    ) -> None:
         self._where = where
         self._open = open_library
         self.one_only = on_server(where)
@@ -66,7 +68,9 @@ class Indexes:
     def get(self, id_: str) -> Index | None:
         """None for an unknown or deleted index."""
         if id_ == MAIN:
-            return Index(MAIN, str(_read_about(self._folder / "main.json").get("name", FIRST_NAME)), self._where)
+            return Index(
+                MAIN, str(_read_about(self._folder / "main.json").get("name", FIRST_NAME)), self._where
+            )
         if not self.has(id_):
             return None
         folder = self._folder / id_
@@ -76,10 +80,13 @@ class Indexes:
 
     def has(self, id_: str) -> bool:
         """As `get`, without reading the name."""
-        return id_ == MAIN or (not self.one_only and _ID.fullmatch(id_) is not None and (self._folder / id_ / ABOUT).is_file())
+        return id_ == MAIN or (
+            not self.one_only and _ID.fullmatch(id_) is not None and (self._folder / id_ / ABOUT).is_file()
+        )
 
     def create(self, name: str, *, ingest: IngestSettings | None = None) -> Index:
-        """Create an empty index, by default with the `ingest` settings of the first. InputError for the name."""
+        """Create an empty index, by default with the `ingest` settings of the first. InputError for the
+        name."""
         return self._create(name, ingest, lambda library: None)
 
     def rename(self, id_: str, name: str) -> None:
@@ -90,10 +97,14 @@ class Indexes:
         replace_file(path, json.dumps({"name": name, "made": index.created}))
 
     def duplicate(
-        self, id_: str, source: Library, name: str, on_progress: Callable[[float], None] = lambda fraction: None
+        self,
+        id_: str,
+        source: Library,
+        name: str,
+        on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> Index:
-        """Copy the index `id_`, whose open library is `source`. Nothing is embedded again, but the worker has to read the
-        files. `on_progress` gets the finished share, 0 to 1; its exceptions end the work."""
+        """Copy the index `id_`, whose open library is `source`. Nothing is embedded again, but the worker has
+        to read the files. `on_progress` gets the finished share, 0 to 1; its exceptions end the work."""
         self._require(id_)
         settings, ingest = source.rebuilds.current_settings(), source.settings.ingest
         ingest = ingest.model_copy(update={name: getattr(settings, name) for name in CHUNKING})
@@ -109,24 +120,35 @@ class Indexes:
             copy.unlink(missing_ok=True)
 
     def take_in(
-        self, copy: Path, name: str, *, called: str = "", on_progress: Callable[[float], None] = lambda fraction: None
+        self,
+        copy: Path,
+        name: str,
+        *,
+        called: str = "",
+        on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[Index, Copied]:
-        """Create an index from a copy of a library, see lectern.export.backup. `called`: the name of the copy in errors;
-        `on_progress` as for `duplicate`. UnreadableFileError."""
+        """Create an index from a copy of a library, see lectern.export.backup. `called`: the name of the copy
+        in errors; `on_progress` as for `duplicate`. UnreadableFileError."""
         copied: list[Copied] = []
         try:
             index = self._create(
-                name, None, lambda library: copied.append(read_copy(library, copy, name=called, on_progress=on_progress))
+                name,
+                None,
+                lambda library: copied.append(read_copy(library, copy, name=called, on_progress=on_progress)),
             )
         except DamagedFileError as error:  # with another hint, because the index was deleted
-            raise DamagedFileError(error.what, hint="Make the copy again. No index was made from this one.") from error
+            raise DamagedFileError(
+                error.what, hint="Make the copy again. No index was made from this one."
+            ) from error
         return index, copied[0]
 
     def delete(self, id_: str) -> int:
-        """Delete an index; returns the bytes that are free now. Close its library before. InputError for the first."""
+        """Delete an index; returns the bytes that are free now. Close its library before. InputError for the
+        first."""
         if id_ == MAIN:
             raise InputError(
-                "The first index cannot be deleted.", hint="It holds the settings of all indexes. Delete its documents instead."
+                "The first index cannot be deleted.",
+                hint="It holds the settings of all indexes. Delete its documents instead.",
             )
         folder = Path(self._require(id_).where)
         gone = folder.with_name(f"{id_}.gone")
@@ -137,7 +159,10 @@ class Indexes:
         except OSError as error:
             raise StoreError(
                 f"Part of the index could not be deleted: {error.strerror or error}.",
-                hint="Close other programs that use its files. The rest is deleted the next time Lectern starts.",
+                hint=(
+                    "Close other programs that use its files. The rest is deleted the next time Lectern "
+                    "starts."
+                ),
             ) from error
         return freed
 
@@ -153,7 +178,8 @@ class Indexes:
     def _create(self, name: str, ingest: IngestSettings | None, fill: Callable[[Library], None]) -> Index:
         if self.one_only:
             raise InputError(
-                "A library on a server holds a single index.", hint="For another index, start Lectern with another database."
+                "A library on a server holds a single index.",
+                hint="For another index, start Lectern with another database.",
             )
         name, id_ = self._check_name(name), new_id()[:12]
         draft = self._folder / f"{id_}.part"
@@ -201,7 +227,9 @@ class Indexes:
 
 def display_name(name: str) -> str:
     """The name on one line, of NAME_CHARS at most."""
-    return " ".join("".join(each if each.isprintable() else " " for each in name).split())[:NAME_CHARS].strip()
+    return " ".join("".join(each if each.isprintable() else " " for each in name).split())[
+        :NAME_CHARS
+    ].strip()
 
 
 def bytes_in(folder: Path) -> int:
@@ -214,7 +242,8 @@ def bytes_in(folder: Path) -> int:
 
 
 def _read_about(path: Path) -> dict[str, object]:
-    """The name and time of an index. Empty for a damaged file, because the documents are more important than their name."""
+    """The name and time of an index. Empty for a damaged file, because the documents are more important than
+    their name."""
     try:
         about = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -35,14 +35,19 @@ class StoredKey(BaseModel):
 
 
 def read_key(folder: Path, provider: Provider, address: str = "") -> str:
-    """The stored key of the server at `address`, by default the provider's usual one; or OPENAI_API_KEY for OpenAI; or ""."""
+    """The stored key of the server at `address`, by default the provider's usual one; or OPENAI_API_KEY for
+    OpenAI; or ""."""
     from ragcore.llms.server_address import OPENAI_URL, openai_base_url
 
     origin = key_origin(provider, address)
     stored = _keys(folder).get(provider)
     if stored is not None and stored.origin == origin:
         return stored.key
-    if stored is None and provider == "openai" and origin in (_origin(OPENAI_URL), _origin(openai_base_url())):
+    if (
+        stored is None
+        and provider == "openai"
+        and origin in (_origin(OPENAI_URL), _origin(openai_base_url()))
+    ):
         return os.environ.get("OPENAI_API_KEY", "")
     return ""
 
@@ -60,7 +65,9 @@ def bind_keys(folder: Path, settings: AppSettings) -> None:
     unbound = [name for name, stored in _keys(folder).items() if not stored.origin]
     if unbound:
         servers = [settings.llm, *settings.connected.values()]
-        origins: dict[str, str] = {llm.provider: key_origin(llm.provider, llm.base_url) for llm in reversed(servers)}
+        origins: dict[str, str] = {
+            llm.provider: key_origin(llm.provider, llm.base_url) for llm in reversed(servers)
+        }
         with suppress(StoreError), _change_keys(folder) as keys:  # on a full disk they do not change
             for name in filter(origins.get, unbound):
                 keys[name] = StoredKey(key=keys[name].key, origin=origins[name])
@@ -150,14 +157,17 @@ def _rename_damaged(path: Path) -> None:
         return
     except OSError:
         # Without the cause, because its context has the keys.
-        raise ConfigError(f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again.") from None
+        raise ConfigError(
+            f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again."
+        ) from None
     logger.warning("the keys in %s cannot be read; the file is called %s now", path, aside.name)
 
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Exclude other processes with a lock of SQLite, which works on every system. After some seconds, go on without the lock:
-    its process hangs. If the folder is read-only, the write of the keys raises the error."""
+    """Exclude other processes with a lock of SQLite, which works on every system. After some seconds, go on
+    without the lock: its process hangs. If the folder is read-only, the write of the keys raises the
+    error."""
     with ExitStack() as stack:
         with suppress(sqlite3.Error, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

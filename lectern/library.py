@@ -18,7 +18,15 @@ from lectern import keys
 from lectern import settings as config
 from lectern.ask import suggested_questions
 from lectern.ask.asked_documents import count_unread, list_asked
-from lectern.db import conversations, document_groups, evaluations, feedback, notes, prompt_versions, sentence_checks
+from lectern.db import (
+    conversations,
+    document_groups,
+    evaluations,
+    feedback,
+    notes,
+    prompt_versions,
+    sentence_checks,
+)
 from lectern.db.integrity import IntegrityCheck
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL, EmbedderLoader, Embedders, EmbedderState
 from lectern.jobs.intake import Intake
@@ -38,7 +46,16 @@ if TYPE_CHECKING:
     from ragcore.response_synthesizers.attribution import AnswerCheck
     from ragcore.retrievers.base import BaseRetriever
 
-TABLES = (conversations, feedback, notes, document_groups, sentence_checks, suggested_questions, prompt_versions, evaluations)
+TABLES = (
+    conversations,
+    feedback,
+    notes,
+    document_groups,
+    sentence_checks,
+    suggested_questions,
+    prompt_versions,
+    evaluations,
+)
 STALE_SECONDS = 24 * 3600.0  # before an incoming file that was never added is deleted
 
 
@@ -65,8 +82,8 @@ class Deleted:
 class Library:
     """One index of a person, for the screens and the command line. All threads of a process share one object.
 
-    `embedder` and `llm` replace the bundled embedder and the language model of the settings. `local`: the folder for local
-    files of a library on a server; by default `config.default_folder()`.
+    `embedder` and `llm` replace the bundled embedder and the language model of the settings. `local`: the
+    folder for local files of a library on a server; by default `config.default_folder()`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, contextlib.closing(Library.open(folder)) as library:
@@ -75,14 +92,24 @@ class Library:
     """
 
     def __init__(
-        self, where: Path | str, *, embedder: Embedder | None = None, llm: LLM | None = None, local: Path | None = None
+        self,
+        where: Path | str,
+        *,
+        embedder: Embedder | None = None,
+        llm: LLM | None = None,
+        local: Path | None = None,
     ) -> None:
         self.shared = on_server(where)
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
         parts = open_parts(where, folder, *(module.SCHEMA for module in TABLES))
-        self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
+        self.name, self.database, self.files, self.store = (
+            parts.name,
+            parts.database,
+            parts.files,
+            parts.store,
+        )
         self._settings = parts.settings
         self._settings.read()  # raises ConfigError now
         self.conversations = conversations.Conversations(self.database, clock=parts.clock)
@@ -92,7 +119,11 @@ class Library:
         self.checks = sentence_checks.Checks(self.database)
         self.prompts = prompt_versions.PromptVersions(self.database, clock=parts.clock)
         self.suggestions = suggested_questions.Suggestions(
-            self.database, self.store, retriever=self.retriever, llm=self._own_llm, wording=self.prompts.current
+            self.database,
+            self.store,
+            retriever=self.retriever,
+            llm=self._own_llm,
+            wording=self.prompts.current,
         )
         self.evaluations = evaluations.Evaluations(self.database, clock=parts.clock)
         self.integrity = IntegrityCheck(self.database)
@@ -124,9 +155,11 @@ class Library:
 
     @classmethod
     def open(cls, where: Path | str) -> Library:
-        """Open or create the library in a folder, or on a server: postgresql://user:password@host:port/database.
+        """Open or create the library in a folder, or on a server:
+        postgresql://user:password@host:port/database.
 
-        For a library on a server, keys, uploads, logs and copies of files are in this machine's default folder.
+        For a library on a server, keys, uploads, logs and copies of files are in this machine's default
+        folder.
         """
         return cls(where)
 
@@ -153,12 +186,14 @@ class Library:
         return self._embedders.of(self.store.versions.current().embed_model)
 
     def suit_reader(self, language: str) -> None:
-        """Choose the embedder of a new library by the reader's language, such as "de-AT", or "" for unknown."""
+        """Choose the embedder of a new library by the reader's language, such as "de-AT", or "" for
+        unknown."""
         if embed_model := self._embedders.for_reader(language):
             self.store.choose(embed_model)
 
     def suit_copy(self, embedder: str) -> None:
-        """Choose the built-in embedder with this name for a new library, so that it can use the vectors of a copy."""
+        """Choose the built-in embedder with this name for a new library, so that it can use the vectors of a
+        copy."""
         for embed_model in (BUILT_IN, MULTILINGUAL):
             if self._embedders.of(embed_model).name == embedder:
                 self.store.choose(embed_model)
@@ -185,7 +220,9 @@ class Library:
 
     def damage(self) -> list[RagError]:
         """The known damage of the library, and what to do about it."""
-        return [error for error in (self.integrity.problem, keys.damaged_keys(self.folder)) if error is not None]
+        return [
+            error for error in (self.integrity.problem, keys.damaged_keys(self.folder)) if error is not None
+        ]
 
     def delete_file(self, file_id: str) -> Deleted:
         """Delete a file with its text, passages and vectors."""
@@ -197,7 +234,9 @@ class Library:
             passages = 0
             with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # not stored yet
                 passages = self.store.delete_rows(file_id)
-            if passages or file.done or self.shared:  # vectors, perhaps of a stopped file; on a server also its bytes
+            if (
+                passages or file.done or self.shared
+            ):  # vectors, perhaps of a stopped file; on a server also its bytes
                 self.store.free_space()
             return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
@@ -216,7 +255,9 @@ class Library:
     def _bytes(self) -> int:
         """The size of documents, passages and conversations."""
         stored = self.store.bytes_on_disk()
-        return stored if self.shared else stored + self.files.ready_and_bytes()[1]  # On a server, documents are in its tables.
+        return (
+            stored if self.shared else stored + self.files.ready_and_bytes()[1]
+        )  # On a server, documents are in its tables.
 
     def llm(self, *, extractive: bool = False) -> LLM:
         """The language model of the settings, or the extractive reader."""
@@ -236,26 +277,34 @@ class Library:
             return self._opened_llm[1]
 
     def _own_llm(self) -> LLM:
-        """The language model if it is on this computer, else the extractive reader. For requests without a question."""
+        """The language model if it is on this computer, else the extractive reader. For requests without a
+        question."""
         chosen = self.settings.llm
-        return self.llm(extractive=self._given_llm is None and not (chosen.on_this_computer and chosen.model.strip()))
+        return self.llm(
+            extractive=self._given_llm is None and not (chosen.on_this_computer and chosen.model.strip())
+        )
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
-        """A retriever by meaning and words; for a summary of everything, of the central passages of each document."""
-        return self._plan(Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))).retriever
+        """A retriever by meaning and words; for a summary of everything, of the central passages of each
+        document."""
+        return self._plan(
+            Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))
+        ).retriever
 
     def passages(self, ask: Ask) -> list[NodeWithScore]:
         """The passages for an answer."""
         return self._plan(ask).passages(ask.question)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
-        """Start an answer, in a conversation if the ask has a chat mode. StillReadingError before any of its documents is
-        read."""
+        """Start an answer, in a conversation if the ask has a chat mode. StillReadingError before any of its
+        documents is read."""
         from lectern.ask.pipeline import answer, answer_each
 
         if unread := count_unread(self.files, ask):
             ids = ask.file_ids
-            if not (len(self.store) if ids is None else any(self.store.passage_ids(file_id) for file_id in ids)):
+            if not (
+                len(self.store) if ids is None else any(self.store.passage_ids(file_id) for file_id in ids)
+            ):
                 raise StillReadingError(unread)
         llm, plan = self.llm(extractive=ask.extractive), self._plan(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
@@ -285,7 +334,9 @@ class Library:
             return f"{llm.model} at OpenAI"
         if llm.provider == "llama_cpp":
             return f"{Path(llm.model).name} on this computer"
-        return f"{llm.model} at {llm.base_url or 'localhost:11434'}".replace("http://", "").replace("https://", "")
+        return f"{llm.model} at {llm.base_url or 'localhost:11434'}".replace("http://", "").replace(
+            "https://", ""
+        )
 
 
 def _bundled_embedder() -> Embedder:

@@ -1,7 +1,7 @@
 """Language models as files on this computer: a catalogue for downloads, and the installed ones.
 
-They are GGUF files, the format of llama.cpp, in the folder `models` of a person's first library. All GGUF files of the folder
-are listed, and the file of LECTERN_MODEL.
+They are GGUF files, the format of llama.cpp, in the folder `models` of a person's first library. All GGUF
+files of the folder are listed, and the file of LECTERN_MODEL.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _HUB = "https://huggingface.co"
 
 @dataclass(frozen=True, slots=True)
 class CatalogueModel:
-    """A model on the hub. `size` and `sha256` are those published for `file` at `revision`, a commit of `repository`.
+    """A model on the hub. `size` and `sha256` are those published for `file` at `revision`, a commit of
+    `repository`.
 
-    `languages`: their number; 1 is English. `token_bytes`: the memory for one token of context: 4 bytes × layers × key-value
-    heads × head size.
+    `languages`: their number; 1 is English. `token_bytes`: the memory for one token of context: 4 bytes ×
+    layers × key-value heads × head size.
     """
 
     name: str
@@ -148,7 +149,9 @@ def models_folder(home: Path) -> Path:
 def installed_models(home: Path) -> list[InstalledModel]:
     """The models of the folder by name, then the file of LECTERN_MODEL if it is elsewhere."""
     folder = models_folder(home)
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
+    paths = (
+        sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
+    )
     models = [InstalledModel(path, path.stat().st_size) for path in paths if path.is_file()]
     named = _named_by_server()
     if named is not None and named.is_file() and named.parent != folder:
@@ -165,7 +168,10 @@ def model_file(setting: str, home: Path) -> Path:
         if path != _named_by_server():
             raise ConfigError(
                 f"The language model {setting} is not in the library's models folder.",
-                hint=f"Put the file into {models_folder(home)}, or name it in LECTERN_MODEL before Lectern starts.",
+                hint=(
+                    f"Put the file into {models_folder(home)}, or name it in LECTERN_MODEL before "
+                    "Lectern starts."
+                ),
             )
     if not path.is_file():
         raise ConfigError(

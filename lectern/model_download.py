@@ -1,8 +1,9 @@
-"""Downloads a language model from the hub in the background, one at a time. A download can be stopped and resumed.
+"""Downloads a language model from the hub in the background, one at a time. A download can be stopped and
+resumed.
 
-The bytes so far are in `FILE.incomplete`, so a download can be resumed after a restart. `huggingface_hub` returns the address,
-the token and whether this computer is offline. Its own download does not stop at once, and does not report when a busy hub can
-be tried again, so this module reads the bytes itself.
+The bytes so far are in `FILE.incomplete`, so a download can be resumed after a restart. `huggingface_hub`
+returns the address, the token and whether this computer is offline. Its own download does not stop at once,
+and does not report when a busy hub can be tried again, so this module reads the bytes itself.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Download:
 
 
 class ModelDownloads:
-    """The downloads of a process. `endpoint`: the address of a hub, by default HF_ENDPOINT, or the public one."""
+    """The downloads of a process. `endpoint`: the address of a hub, by default HF_ENDPOINT, or the public
+    one."""
 
     def __init__(
         self,
@@ -84,33 +86,42 @@ class ModelDownloads:
 
     def state(self, model: CatalogueModel) -> Download | None:
         """None before and after a download."""
-        running = self._running is model  # read before the size, because at its end a download has no incomplete file
+        running = (
+            self._running is model
+        )  # read before the size, because at its end a download has no incomplete file
         done = self._size(model)
         if running:
-            return Download("checking" if self._checking else "running", done, model.size, self._seconds_left(model, done))
+            return Download(
+                "checking" if self._checking else "running", done, model.size, self._seconds_left(model, done)
+            )
         if problem := self._problems.get(model.file):
             return Download("failed", done, model.size, problem=problem)
         return Download("stopped", done, model.size) if done else None
 
     def start(self, model: CatalogueModel) -> None:
-        """Start or resume a download. InputError during another download; DownloadError without space on the disk."""
+        """Start or resume a download. InputError during another download; DownloadError without space on the
+        disk."""
         with self._lock:
             if self._running is model:
                 return
             if self._running is not None:
                 raise InputError(
-                    f"{self._running.name} is being downloaded.", hint="Wait until it is done, or stop it and try again."
+                    f"{self._running.name} is being downloaded.",
+                    hint="Wait until it is done, or stop it and try again.",
                 )
             self._make_room(model)
             self._problems.pop(model.file, None)
             self._running, self._checking = model, False
             self._began = (self._clock(), self._size(model))
             self._stop.clear()
-            self._thread = threading.Thread(target=self._run, args=(model,), name="model-download", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(model,), name="model-download", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop the current download; its bytes so far stay. Waits until it has stopped, for END_SECONDS at most."""
+        """Stop the current download; its bytes so far stay. Waits until it has stopped, for END_SECONDS at
+        most."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(END_SECONDS)
@@ -159,19 +170,25 @@ class ModelDownloads:
         except Exception:  # nobody else sees it in this thread
             logger.exception("a model could not be downloaded")
             self._problems[model.file] = Problem(
-                f"{model.name} could not be downloaded.", "Try again. If it happens again, please report it.", retryable=True
+                f"{model.name} could not be downloaded.",
+                "Try again. If it happens again, please report it.",
+                retryable=True,
             )
         finally:
             self._running = None
 
     def _fetch(self, model: CatalogueModel) -> None:
-        """Download the missing bytes. A lost connection is opened again as long as each one brings some bytes."""
+        """Download the missing bytes. A lost connection is opened again as long as each one brings some
+        bytes."""
         from huggingface_hub import constants, get_token, hf_hub_url
 
         if constants.is_offline_mode():
             raise DownloadError(
                 "Downloads are turned off on this computer.",
-                hint="The administrator of Lectern has set HF_HUB_OFFLINE. Put a GGUF file into the models folder instead.",
+                hint=(
+                    "The administrator of Lectern has set HF_HUB_OFFLINE. Put a GGUF file into the "
+                    "models folder instead."
+                ),
             )
         url = hf_hub_url(model.repository, model.file, revision=model.revision, endpoint=self._endpoint)
         token = get_token()
@@ -187,14 +204,22 @@ class ModelDownloads:
             else:
                 tries += 1
                 if self._size(model) <= before:
-                    raise DownloadError(f"The hub sent no data for {model.name}.", hint="Try again a little later.")
+                    raise DownloadError(
+                        f"The hub sent no data for {model.name}.", hint="Try again a little later."
+                    )
             if self._size(model) < model.size and self._stop.wait(PAUSE_SECONDS * tries):
                 raise _Stopped
 
     def _receive(self, model: CatalogueModel, url: str, headers: dict[str, str]) -> None:
         done = self._size(model)
-        request_headers = {**headers, "Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
-        with httpx.stream("GET", url, headers=request_headers, follow_redirects=True, timeout=TIMEOUT) as response:
+        request_headers = {
+            **headers,
+            "Accept-Encoding": "identity",
+            **({"Range": f"bytes={done}-"} if done else {}),
+        }
+        with httpx.stream(
+            "GET", url, headers=request_headers, follow_redirects=True, timeout=TIMEOUT
+        ) as response:
             if response.status_code not in (200, 206):
                 raise _refusal(model, response)
             try:
@@ -221,7 +246,10 @@ class ModelDownloads:
             part.unlink()
             raise DownloadError(
                 f"The file that arrived is not {model.name}: its SHA-256 is different, so it was deleted.",
-                hint="Try again. If it happens again, something between this computer and the hub is changing the file.",
+                hint=(
+                    "Try again. If it happens again, something between this computer and the hub is "
+                    "changing the file."
+                ),
             )
         part.replace(self._folder / model.file)
 
@@ -242,7 +270,9 @@ def _refusal(model: CatalogueModel, response: httpx.Response) -> DownloadError:
         wait = response.headers.get("Retry-After", "")
         when = f"Try again in {wait} seconds." if wait.isdigit() else "Try again in a few minutes."
         return DownloadError(f"{host} is receiving too many requests at the moment.", hint=when)
-    return DownloadError(f"{host} could not send {model.name} (error {status}).", hint="Try again a little later.")
+    return DownloadError(
+        f"{host} could not send {model.name} (error {status}).", hint="Try again a little later."
+    )
 
 
 def _unreachable(url: str, *, begun: bool) -> DownloadError:
@@ -257,7 +287,8 @@ def _unreachable(url: str, *, begun: bool) -> DownloadError:
 
 def _disk_full(folder: Path, needed: int, free: int) -> DownloadError:
     return DownloadError(
-        f"There is not enough space on the disk: {needed / 1e9:.1f} GB are needed, and {free / 1e9:.1f} GB are free.",
+        f"There is not enough space on the disk: {needed / 1e9:.1f} GB are needed, and {free / 1e9:.1f} "
+        "GB are free.",
         hint=f"Free some space on the disk of {folder}, then try again.",
     )
 

@@ -37,7 +37,8 @@ CHECK_TOKENS = 16  # Some servers refuse a smaller limit for the answer.
 
 @dataclass(frozen=True, slots=True)
 class ConnectionReport:
-    """`message` is one sentence, `hint` what to do about it. `models` are those of the server; () if they are unknown."""
+    """`message` is one sentence, `hint` what to do about it. `models` are those of the server; () if they are
+    unknown."""
 
     ok: bool
     message: str
@@ -48,31 +49,44 @@ class ConnectionReport:
 def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path | None = None) -> LLM:
     """The language model of the settings, or the extractive reader without one. Sends no request.
 
-    `home` is the folder of the person's first library, which contains the local models; by default `default_folder()`.
+    `home` is the folder of the person's first library, which contains the local models; by default
+    `default_folder()`.
     """
     if settings.provider == "none":
         from ragcore.extractive.answerer import ExtractiveLLM
 
         return ExtractiveLLM(embedder)
     if not settings.model.strip():
-        raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists the server's models.")
-    return _open_client(settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
+        raise ConfigError(
+            "No model is chosen.", hint="Choose one in Settings; Test lists the server's models."
+        )
+    return _open_client(
+        settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2
+    )
 
 
 def check_connection(settings: LLMSettings, key: str, *, home: Path | None = None) -> ConnectionReport:
-    """List the models of the server, and let the model write a few words. A model may be loaded first; then this waits up to
-    the timeout of the settings, or as long as the server reports that it is loading."""
+    """List the models of the server, and let the model write a few words. A model may be loaded first; then
+    this waits up to the timeout of the settings, or as long as the server reports that it is loading."""
     if settings.provider == "none":
         return ConnectionReport(True, "No language model: answers quote your documents.")
     models: tuple[str, ...] = ()
     try:
         if settings.provider != "llama_cpp":  # llama.cpp runs only the chosen file, and has no list
             timeout = min(settings.timeout, CHECK_TIMEOUT)
-            models = _list_models(_open_client(settings, key, home, timeout=timeout, num_output=CHECK_TOKENS, max_retries=0))
+            models = _list_models(
+                _open_client(settings, key, home, timeout=timeout, num_output=CHECK_TOKENS, max_retries=0)
+            )
         if not settings.model.strip():
-            hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
+            hint = (
+                f"It has: {', '.join(models)}."
+                if models
+                else "Enter the name of a model that the server has."
+            )
             return ConnectionReport(False, "No model is chosen.", hint, models)
-        client = _open_client(settings, key, home, timeout=settings.timeout, num_output=CHECK_TOKENS, max_retries=0)
+        client = _open_client(
+            settings, key, home, timeout=settings.timeout, num_output=CHECK_TOKENS, max_retries=0
+        )
         return ConnectionReport(True, _test_answer(client), "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
@@ -81,8 +95,8 @@ def check_connection(settings: LLMSettings, key: str, *, home: Path | None = Non
 
 
 def check_address(settings: LLMSettings) -> None:
-    """InputError for a model server in the local network, unless the administrator allows that. A server on this computer, such
-    as Ollama, is always allowed. ConfigError for an invalid address."""
+    """InputError for a model server in the local network, unless the administrator allows that. A server on
+    this computer, such as Ollama, is always allowed. ConfigError for an invalid address."""
     from ragcore.readers.web.download import is_in_private_network
 
     if settings.provider in ("none", "llama_cpp") or allowed_sources().private_network:
@@ -146,7 +160,8 @@ def _open_client(
 
 
 def _list_models(client: ServedLLM) -> tuple[str, ...]:
-    """The server's models; () for a server without a list. Raises an error that would prevent an answer too."""
+    """The server's models; () for a server without a list. Raises an error that would prevent an answer
+    too."""
     try:
         return client.list_models()
     except (LLMUnavailableError, LLMTimeoutError, LLMAuthError):

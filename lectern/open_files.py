@@ -8,8 +8,8 @@ MAX_OPEN_FILES = 16_384  # The default of 256 or 1,024 is too low for many visit
 
 
 def raise_open_files() -> int:
-    """Raise the soft limit of this process and its children as far as possible; returns the limit. 0 on Windows, which has
-    none."""
+    """Raise the soft limit of this process and its children as far as possible; returns the limit. 0 on
+    Windows, which has none."""
     if sys.platform == "win32":
         return 0
     import resource

@@ -23,7 +23,8 @@ FileOutcome = Literal["found", "closest", "uncited", "nothing", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A copy of a passage of an answer, which the text cites as [number]. It stays when its document is deleted.
+    """A copy of a passage of an answer, which the text cites as [number]. It stays when its document is
+    deleted.
 
     >>> Source(1, "node", "file", "handbook.pdf", 0, 20, "Bring your own lamp.", page_label="4").place
     'handbook.pdf, page 4'
@@ -72,7 +73,8 @@ def build_sources(nodes: Sequence[NodeWithScore], first: int = 1) -> list[Source
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The estimated price of an answer. `seconds` is None if it is unknown, `money` if tokens have no price."""
+    """The estimated price of an answer. `seconds` is None if it is unknown, `money` if tokens have no
+    price."""
 
     calls: int
     prompt_tokens: int
@@ -87,8 +89,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """The answer for one document, if each is asked separately. It may be a citation ("found"), a quote of the "closest"
-    passage, or a text without citation ("uncited").
+    """The answer for one document, if each is asked separately. It may be a citation ("found"), a quote of
+    the "closest" passage, or a text without citation ("uncited").
 
     `pages`: labels of the cited pages. If it failed, `text` and `hint` are the reason.
     """
@@ -144,7 +146,10 @@ class AnswerFacts:
     def from_json(cls, text: str) -> AnswerFacts:
         values = json.loads(text)
         rows = tuple(FileAnswer(**row | {"pages": tuple(row["pages"])}) for row in values.get("rows", ()))
-        return cls(**values | {"expected": Price(**values["expected"]) if values.get("expected") else None, "rows": rows})
+        return cls(
+            **values
+            | {"expected": Price(**values["expected"]) if values.get("expected") else None, "rows": rows}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,8 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question and how to answer it: in a conversation with `chat_mode`, or without one with `response_mode`.
+    """A question and how to answer it: in a conversation with `chat_mode`, or without one with
+    `response_mode`.
 
     `reading`: the best passages, everything, or each document separately; the last two use `response_mode`.
 
@@ -230,24 +236,32 @@ class Message:
 
     @property
     def shown_numbers(self) -> dict[int, int]:
-        """The number on the screen for each citation of a chat: 1, 2, 3 … in the order of the text, the same for passages of
-        one page. In the lab, where all passages are listed or answers are compared, the numbers do not change.
+        """The number on the screen for each citation of a chat: 1, 2, 3 … in the order of the text, the same
+        for passages of one page. In the lab, where all passages are listed or answers are compared, the
+        numbers do not change.
 
         >>> source = Source(4, "a", "f", "lease.pdf", 0, 9, "The rent.", page_label="2")
-        >>> Message("m", "c", "assistant", "It is 980 [4].", "done", 0.0, Ask("?"), sources=(source,)).shown_numbers
+        >>> Message(
+        ...     "m", "c", "assistant", "It is 980 [4].", "done", 0.0, Ask("?"), sources=(source,)
+        ... ).shown_numbers
         {4: 1}
         """
-        if self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id:  # the last is a replay
+        if (
+            self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id
+        ):  # the last is a replay
             return {source.number: source.number for source in self.sources}
         places: dict[tuple[str, str], int] = {}
         return {
-            source.number: places.setdefault((source.file_id, source.page_label or source.node_id), len(places) + 1)
+            source.number: places.setdefault(
+                (source.file_id, source.page_label or source.node_id), len(places) + 1
+            )
             for source in [*self.cited, *self.sources]
         }
 
     @property
     def as_shown(self) -> Message:
-        """The message with the numbers on the screen, for copies and exports. Cited passages of one place are joined."""
+        """The message with the numbers on the screen, for copies and exports. Cited passages of one place are
+        joined."""
         if not self.sources:
             return self
         numbers = self.shown_numbers
@@ -256,9 +270,15 @@ class Message:
             number = numbers[source.number]
             before = sources.get(number)
             sources[number] = (
-                replace(before, text=f"{before.text}\n\n{source.text}") if before else replace(source, number=number)
+                replace(before, text=f"{before.text}\n\n{source.text}")
+                if before
+                else replace(source, number=number)
             )
-        return replace(self, text=renumber(self.text, numbers), sources=tuple(sources[number] for number in sorted(sources)))
+        return replace(
+            self,
+            text=renumber(self.text, numbers),
+            sources=tuple(sources[number] for number in sorted(sources)),
+        )
 
     @property
     def cited(self) -> list[Source]:

@@ -33,10 +33,19 @@ CREATE TABLE IF NOT EXISTS shared (
 
 Provider = Literal["none", "llama_cpp", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
-    "refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"
+    "refine",
+    "compact",
+    "simple_summarize",
+    "tree_summarize",
+    "generation",
+    "no_text",
+    "accumulate",
+    "compact_accumulate",
 ]
 SplitterName = Literal["sentence", "token", "section"]  # see lectern.jobs.chunking
-ChatMode = Literal["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
+ChatMode = Literal[
+    "simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"
+]
 
 
 class _Settings(BaseModel):
@@ -120,9 +129,13 @@ class AppSettings(_Settings):
 
     def without_model(self, provider: Provider, model: str) -> AppSettings:
         """Delete the settings of a model, which may be the current one."""
-        connected = {name: llm for name, llm in self.connected.items() if (name, llm.model) != (provider, model)}
+        connected = {
+            name: llm for name, llm in self.connected.items() if (name, llm.model) != (provider, model)
+        }
         is_current = (self.llm.provider, self.llm.model) == (provider, model)
-        return self.model_copy(update={"llm": LLMSettings() if is_current else self.llm, "connected": connected})
+        return self.model_copy(
+            update={"llm": LLMSettings() if is_current else self.llm, "connected": connected}
+        )
 
 
 class AllowedSources(_Settings):
@@ -134,9 +147,12 @@ class AllowedSources(_Settings):
 
 
 def allowed_sources() -> AllowedSources:
-    """From the environment: LECTERN_FOLDERS and LECTERN_STORAGE are lists, LECTERN_PRIVATE_NETWORK is "allow" or not."""
+    """From the environment: LECTERN_FOLDERS and LECTERN_STORAGE are lists, LECTERN_PRIVATE_NETWORK is "allow"
+    or not."""
     return AllowedSources(
-        folders=tuple(Path(each) for each in os.environ.get("LECTERN_FOLDERS", "").split(os.pathsep) if each.strip()),
+        folders=tuple(
+            Path(each) for each in os.environ.get("LECTERN_FOLDERS", "").split(os.pathsep) if each.strip()
+        ),
         storage=tuple(os.environ.get("LECTERN_STORAGE", "").replace(",", " ").split()),
         private_network=os.environ.get("LECTERN_PRIVATE_NETWORK", "").strip().lower() == "allow",
     )
@@ -149,14 +165,15 @@ def models_are_locked() -> bool:
 
 class KeptSettings(Protocol):
     def read(self) -> AppSettings:
-        """The current settings, with the changes of all processes. The defaults if nothing is stored. ConfigError."""
+        """The current settings, with the changes of all processes. The defaults if nothing is stored.
+        ConfigError."""
 
     def write(self, settings: AppSettings) -> None: ...
 
 
 class SettingsFile:
-    """`settings.json` in a library's folder, read again after a change. Of a person's other libraries, only `ingest` is read
-    there; the rest is in that of the first, see `home_of`."""
+    """`settings.json` in a library's folder, read again after a change. Of a person's other libraries, only
+    `ingest` is read there; the rest is in that of the first, see `home_of`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

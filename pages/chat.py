@@ -54,7 +54,9 @@ def continue_as_asked() -> None:
     if state.chat.conversation == state.chat.options_of:
         return
     state.chat.options_of = state.chat.conversation
-    last = next((message.ask for message in reversed(messages) if message.ask and message.ask.chat_mode), None)
+    last = next(
+        (message.ask for message in reversed(messages) if message.ask and message.ask.chat_mode), None
+    )
     if last is not None:
         fill_menu("chat_mode", last.chat_mode)
         fill_menu("chat_files", list(last.file_ids or ()))
@@ -70,7 +72,10 @@ ready, reading = tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
 just_talks = chosen_mode() == "simple"
 
 if asked_for and conversation is None:
-    problem(Problem(_("This conversation no longer exists."), _("It was deleted. Start a new one below.")), key="gone")
+    problem(
+        Problem(_("This conversation no longer exists."), _("It was deleted. Start a new one below.")),
+        key="gone",
+    )
 
 if not messages and state.problem is None:
     with st.container(key="empty_chat"):
@@ -79,21 +84,33 @@ if not messages and state.problem is None:
             st.markdown(_("The language model answers from what it knows. Your documents are not searched."))
         elif ready:
             st.markdown(
-                _("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
+                _(
+                    "Ask a question below. Every answer shows the passages it comes from; click a "
+                    "number to see the page."
+                )
             )
             suggested_questions(box="ask")
         elif reading:
             st.markdown(_("Your documents are being read. You can ask as soon as the first one is ready."))
             st.page_link(navigation.HOME, label=_("See progress"), icon=":material/upload_file:")
         else:
-            st.markdown(_("There is nothing to ask about yet. Add a document; you can ask as soon as it has been read."))
+            st.markdown(
+                _(
+                    "There is nothing to ask about yet. Add a document; you can ask as soon as it has "
+                    "been read."
+                )
+            )
             st.page_link(navigation.HOME, label=_("Add documents"), icon=":material/upload_file:")
 
 read_verdicts(state.chat.conversation)
 read_checks(state.chat.conversation)
 if state.chat.conversation:
     branch_lines(state.chat.conversation)
-undrawn = library.conversations.size(conversation.id) - len(messages) if conversation and len(messages) == window else 0
+undrawn = (
+    library.conversations.size(conversation.id) - len(messages)
+    if conversation and len(messages) == window
+    else 0
+)
 if undrawn > 0:
     st.button(
         _("Show earlier messages ({number})").format(number=undrawn),
@@ -149,7 +166,14 @@ with st.bottom:
     if run is not None:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
     elif elsewhere is not None:
-        st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
+        st.button(
+            _("Stop"),
+            icon=":material/stop:",
+            key="stop",
+            type="primary",
+            on_click=runs.stop,
+            args=(elsewhere.id,),
+        )
 first_words = _("Ask your documents") if searches else _("Ask a question")
 st.chat_input(_("Ask a follow-up") if messages else first_words, key="ask", on_submit=ask, disabled=answering)
 

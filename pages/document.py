@@ -36,13 +36,20 @@ else:
     with st.container(key="document_facts", horizontal=True, vertical_alignment="center"):
         cited = state.documents.cited
         if cited is not None and cited.conversation:
-            if st.button(_("Back to the chat"), key="back_to_chat", icon=":material/arrow_back:", type="tertiary"):
+            if st.button(
+                _("Back to the chat"), key="back_to_chat", icon=":material/arrow_back:", type="tertiary"
+            ):
                 navigation.go_to_chat(cited.conversation, cited.panel)
         else:
             st.page_link(navigation.HOME, label=_("Documents"), icon=":material/arrow_back:")
         st.caption(labels.file_facts(file))
     with st.container(key="document_actions", horizontal=True):
-        if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):
+        if st.button(
+            _("Ask about this document"),
+            key="ask_about",
+            icon=":material/chat_bubble:",
+            disabled=not file.ready,
+        ):
             reset_chat_options([file.id])
             navigation.go_to_chat(None)
         if file.path:

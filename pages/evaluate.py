@@ -15,11 +15,15 @@ state = session()
 state.evaluate.question_set = navigation.id_from_address("s", state.evaluate.question_set)
 
 st.title(_("Evaluate"), anchor=False)
-if state.evaluate.problem is not None and problem(state.evaluate.problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
+if state.evaluate.problem is not None and problem(
+    state.evaluate.problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"
+):
     state.evaluate.problem = None
     st.rerun()
 
 chosen = question_set()
-navigation.write_address("s", chosen.id if chosen else None, state.panel if state.panel.startswith("compare.") else "")
+navigation.write_address(
+    "s", chosen.id if chosen else None, state.panel if state.panel.startswith("compare.") else ""
+)
 if chosen is not None:
     measurements(chosen)

@@ -44,12 +44,17 @@ if state.chat.go_to_chat:
     navigation.go_to_chat(state.chat.conversation)
 
 with st.container(key="hero"):
-    title = _("Your documents") if files else _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.")
+    title = (
+        _("Your documents")
+        if files
+        else _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.")
+    )
     st.title(title, anchor=False)
     if not files:
         st.markdown(_("Drop in files, ask a question, and get an answer that shows the page it came from."))
 
-# Each part has its own container, even if empty, so that a fragment further down never moves into the place of another.
+# Each part has its own container, even if empty, so that a fragment further down never moves into the place
+# of another.
 with st.container():
     if state.problem is not None:
         problem(state.problem, key="home")
@@ -71,7 +76,9 @@ with st.container():
     if not files:
         with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(_("No files handy?"))
-            st.button(_("Try it with a sample"), icon=":material/auto_stories:", key="sample", on_click=add_sample)
+            st.button(
+                _("Try it with a sample"), icon=":material/auto_stories:", key="sample", on_click=add_sample
+            )
 
 with st.container():
     file_rows()

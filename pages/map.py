@@ -15,7 +15,9 @@ state.viewer.document = navigation.id_from_address("d", state.viewer.document or
 navigation.write_address("d", state.viewer.document or None, "")
 
 st.title(_("Map"), anchor=False)
-st.markdown(_("Each point is a passage. Passages with a similar meaning lie close together; click one to read it."))
+st.markdown(
+    _("Each point is a passage. Passages with a similar meaning lie close together; click one to read it.")
+)
 with st.container():
     passage_map()
 if state.viewer.document:

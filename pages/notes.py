@@ -7,7 +7,14 @@ import streamlit as st
 from lectern.ui import navigation
 from lectern.ui.i18n import _
 from lectern.ui.state import session
-from lectern.ui.widgets.notes import draw_notes, export_notes, opened_note_id, opened_source, search_notes, undo_line
+from lectern.ui.widgets.notes import (
+    draw_notes,
+    export_notes,
+    opened_note_id,
+    opened_source,
+    search_notes,
+    undo_line,
+)
 from lectern.ui.widgets.panel import source_panel
 from lectern.ui.widgets.passage import citation_clicks
 

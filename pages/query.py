@@ -61,13 +61,19 @@ def fill_form(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
 
 fill_form(asks_of(answers), fill_new_widget)
 default = library.settings.answers
-default_ask = Ask("", response_mode=default.response_mode, top_k=default.top_k, retrieval=Retrieval(weaker=default.weaker))
+default_ask = Ask(
+    "", response_mode=default.response_mode, top_k=default.top_k, retrieval=Retrieval(weaker=default.weaker)
+)
 fill_form([default_ask], fill_new_widget)
 
 
 def chosen_asks() -> list[Ask]:
     question = str(widget("query_text") or "")
-    return [chosen_ask(question, mode) for mode in labels.response_modes() if mode in (widget("query_modes") or ())]
+    return [
+        chosen_ask(question, mode)
+        for mode in labels.response_modes()
+        if mode in (widget("query_modes") or ())
+    ]
 
 
 def chosen_reading() -> Reading:
@@ -111,7 +117,12 @@ def earlier_question(number: int, one: Conversation) -> None:
         st.button(_("Keep"), key="keep_question", on_click=ask_to_delete, args=("",))
         return
     st.button(
-        question_label(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,), width="stretch"
+        question_label(one),
+        key=f"recent_{number}",
+        type="tertiary",
+        on_click=open_query,
+        args=(one.id,),
+        width="stretch",
     )
     st.button(
         "", key=f"drop_{number}", help=_("Delete"), icon=":material/delete:", type="tertiary", on_click=ask_to_delete,
@@ -125,15 +136,19 @@ def earlier_questions() -> None:
         return
     # A new key closes the list after a choice.
     key = f"earlier_{state.query.conversation}"
-    # Not on_change="rerun": a click on another page closes the list too, and that run would lead back to this page.
+    # Not on_change="rerun": a click on another page closes the list too, and that run would lead back to this
+    # page.
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
         for number, one in enumerate(sorted(conversations, key=lambda one: -one.updated)[:MAX_EARLIER]):
-            with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(
+                key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"
+            ):
                 earlier_question(number, one)
 
 
 def response_modes() -> list[Ask]:
-    """The choice of response modes with their descriptions and prices. It is disabled if the question reads more."""
+    """The choice of response modes with their descriptions and prices. It is disabled if the question reads
+    more."""
     st.pills(
         _("Response modes"),
         list(labels.response_modes()),
@@ -175,13 +190,19 @@ def form() -> None:
     if not files and not answers:
         st.page_link(navigation.HOME, label=_("Add a document first"), icon=":material/upload_file:")
     st.text_area(
-        _("Question"), key="query_text", height=80, placeholder=_("What do you want to know?"), persist_state="session"
+        _("Question"),
+        key="query_text",
+        height=80,
+        placeholder=_("What do you want to know?"),
+        persist_state="session",
     )
     follow_typing("query_text", now=not answering)
     recorded_question_buttons(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
     asks = response_modes()
     with st.container(key="query_buttons", horizontal=True, vertical_alignment="center"):
-        compare_them = ngettext("Compare {number} answer", "Compare {number} answers", len(asks)).format(number=len(asks))
+        compare_them = ngettext("Compare {number} answer", "Compare {number} answers", len(asks)).format(
+            number=len(asks)
+        )
         st.button(
             compare_them if len(asks) > 1 else _("Ask"),
             key="query_ask",
@@ -194,13 +215,23 @@ def form() -> None:
         search_options(files)
         if answering:  # last, so that it does not move the others
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
-            st.button(stop, key="query_stop", icon=":material/stop:", on_click=answer_columns.stop_all, args=(answers,))
+            st.button(
+                stop,
+                key="query_stop",
+                icon=":material/stop:",
+                on_click=answer_columns.stop_all,
+                args=(answers,),
+            )
     draw_offer(chat=False)
     session_problem("query")
 
 
 def passages(message: Message) -> None:
-    st.header(_("Passages"), anchor=False, help=_("A score from 0 to 1 says how well a passage matches the question."))
+    st.header(
+        _("Passages"),
+        anchor=False,
+        help=_("A score from 0 to 1 says how well a passage matches the question."),
+    )
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
@@ -214,7 +245,9 @@ def passages(message: Message) -> None:
             if source.score is not None:
                 facts.append(_("score {score}").format(score=numeral(source.score, 3)))
                 if top > 0:
-                    facts.append(_("{percent}% of the best score").format(percent=round(100 * source.score / top)))
+                    facts.append(
+                        _("{percent}% of the best score").format(percent=round(100 * source.score / top))
+                    )
             st.caption(label(" · ".join(facts)))
 
 

@@ -1,4 +1,5 @@
-"""Modes: the questions of a conversation in every chat mode, side by side. Its id is in the address for reloads."""
+"""Modes: the questions of a conversation in every chat mode, side by side. Its id is in the address for
+reloads."""
 
 from __future__ import annotations
 
@@ -30,7 +31,11 @@ conversation = library.conversations.get(asked_for) if asked_for else None
 state.replay.conversation = conversation.id if conversation else None
 replay = replays.get(conversation.id) if conversation else None
 message = library.conversations.message(state.panel.partition(".")[2].partition(".")[0])
-shown_in = message.conversation_id if message and conversation and message.conversation_id.startswith(conversation.id) else None
+shown_in = (
+    message.conversation_id
+    if message and conversation and message.conversation_id.startswith(conversation.id)
+    else None
+)
 opened = opened_panel(shown_in)
 if opened is not None and opened.kind not in READ_ONLY_PANELS:
     opened = None
@@ -82,7 +87,9 @@ def conversation_picker() -> None:
         repeated[title] += 1  # options need different texts
         titles[one.id] = title if repeated[title] == 1 else f"{title} ({repeated[title]})"
     if not titles:
-        st.page_link(navigation.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
+        st.page_link(
+            navigation.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:"
+        )
         return
     now = state.replay.conversation
     chosen = st.selectbox(
@@ -119,7 +126,12 @@ def choices() -> None:
         st.caption(labels.quotes_are_similar())
     with st.container(horizontal=True):
         st.button(
-            _("Replay"), key="replay_start", type="primary", icon=":material/replay:", on_click=start, disabled=not chosen
+            _("Replay"),
+            key="replay_start",
+            type="primary",
+            icon=":material/replay:",
+            on_click=start,
+            disabled=not chosen,
         )
         if replay is not None:
             st.button(_("Cancel"), key="replay_keep", on_click=choose_modes, args=(False,))
@@ -129,13 +141,15 @@ def price(chosen: list[str]) -> str:
     turns = len(replays.questions(str(state.replay.conversation)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
     ways = ngettext("{number} mode", "{number} modes", len(chosen)).format(number=len(chosen))
-    total = labels.price(replays.price(str(state.replay.conversation), chosen), library.settings.price.currency)
+    total = labels.price(
+        replays.price(str(state.replay.conversation), chosen), library.settings.price.currency
+    )
     return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=total)
 
 
 def grid(before: Replay, drawn: tuple[Problem | None, Confirm | None]) -> None:
-    """The answers so far. Reruns the page when they are complete, when one is repeated, or when an error or a price
-    confirmation has changed."""
+    """The answers so far. Reruns the page when they are complete, when one is repeated, or when an error or a
+    price confirmation has changed."""
     now = replays.get(str(state.replay.conversation))
     if now is None or before.running != now.running or (state.problem, state.confirm) != drawn:
         st.rerun()
@@ -150,9 +164,20 @@ with st.container(key="replay_head", horizontal=True, vertical_alignment="center
         if replay is not None and replay.running:
             st.button(_("Stop"), key="replay_stop", type="primary", icon=":material/stop:", on_click=stop)
         elif replay is not None and not state.replay.choosing:
-            st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=choose_modes, args=(True,))
+            st.button(
+                _("Replay again"),
+                key="replay_again",
+                icon=":material/replay:",
+                on_click=choose_modes,
+                args=(True,),
+            )
 
-st.markdown(_("Ask a conversation’s questions again in other chat modes, and see how each one understands and answers them."))
+st.markdown(
+    _(
+        "Ask a conversation’s questions again in other chat modes, and see how each one understands and "
+        "answers them."
+    )
+)
 conversation_picker()
 if conversation is not None and not replays.questions(conversation.id):
     st.markdown(_("Nothing has been asked in this conversation yet."))
@@ -171,6 +196,8 @@ elif conversation is not None:
 
 answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
 answering = replay is not None and replay.running
-citation_clicks(answering=answering, conversation_id=state.replay.conversation or "", ended=labels.end_message(answers))
+citation_clicks(
+    answering=answering, conversation_id=state.replay.conversation or "", ended=labels.end_message(answers)
+)
 if opened is not None:
     side_panel(opened)

@@ -1,12 +1,14 @@
-"""Handlers that receive the stages of a trace as events, under LlamaIndex's names. The events come from `ragcore.observe`.
+"""Handlers that receive the stages of a trace as events, under LlamaIndex's names. The events come from
+`ragcore.observe`.
 
     counter = TokenCountingHandler()
     Settings.callback_manager = CallbackManager([counter])
     ...
     counter.total_llm_token_count
 
-A manager receives events from its assignment to `Settings` until another manager or None replaces it. The payload of a start
-event has the facts with which the span began; that of an end event has all facts. Errors of a handler are only logged.
+A manager receives events from its assignment to `Settings` until another manager or None replaces it. The
+payload of a start event has the facts with which the span began; that of an end event has all facts. Errors
+of a handler are only logged.
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ class EventStats:
 
 
 class BaseCallbackHandler(ABC):
-    """Subclasses receive events, in the threads that do the work, possibly several at once. Ignored types are not sent.
+    """Subclasses receive events, in the threads that do the work, possibly several at once. Ignored types are
+    not sent.
 
     >>> class Ends(BaseCallbackHandler):
     ...     def on_event_end(self, event_type, payload=None, event_id=""):
@@ -111,17 +114,21 @@ class BaseCallbackHandler(ABC):
     def on_event_start(
         self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
     ) -> str:
-        """Returns the event's id, a new one by default. `parent_id` is the enclosing event's id, or BASE_TRACE_EVENT."""
+        """Returns the event's id, a new one by default. `parent_id` is the enclosing event's id, or
+        BASE_TRACE_EVENT."""
         return event_id or new_id()
 
     @abstractmethod
-    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None: ...
+    def on_event_end(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = ""
+    ) -> None: ...
 
     def start_trace(self, trace_id: str) -> None:  # noqa: B027 - most handlers do nothing then
         """A trace starts, such as a question or an index; `trace_id` is its name."""
 
     def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:  # noqa: B027 - most handlers do nothing then
-        """A trace ends. `trace_map` maps the id of each event to the ids of its inner events, in the order of their starts."""
+        """A trace ends. `trace_map` maps the id of each event to the ids of its inner events, in the order of
+        their starts."""
 
 
 class CallbackManager(Listener):
@@ -139,7 +146,9 @@ class CallbackManager(Listener):
         self.handlers = list(handlers or ())
         self._lock = threading.Lock()
         self._ids: WeakKeyDictionary[Span, str] = WeakKeyDictionary()
-        self._inside: WeakKeyDictionary[Span, dict[str, list[str]]] = WeakKeyDictionary()  # by the root of the trace
+        self._inside: WeakKeyDictionary[Span, dict[str, list[str]]] = (
+            WeakKeyDictionary()
+        )  # by the root of the trace
 
     def add_handler(self, handler: BaseCallbackHandler) -> None:
         self.handlers.append(handler)
@@ -175,7 +184,11 @@ class CallbackManager(Listener):
             self._tell(lambda handler: handler.end_trace(step.name, inside))
 
     def on_event_start(
-        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = BASE_TRACE_EVENT
+        self,
+        event_type: CBEventType,
+        payload: Payload | None = None,
+        event_id: str = "",
+        parent_id: str = BASE_TRACE_EVENT,
     ) -> str:
         """Send an event of your own to the handlers. Returns its id, a new one by default."""
         event_id = event_id or new_id()
@@ -187,7 +200,9 @@ class CallbackManager(Listener):
         self._tell(start)
         return event_id
 
-    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+    def on_event_end(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = ""
+    ) -> None:
         """Send the end of an event. `event_id` is the result of `on_event_start`."""
 
         def end(handler: BaseCallbackHandler) -> None:
@@ -257,17 +272,23 @@ class TokenCountingHandler(BaseCallbackHandler):
         self.llm_token_counts: list[TokenCountingEvent] = []
         self.embedding_token_counts: list[TokenCountingEvent] = []
 
-    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+    def on_event_end(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = ""
+    ) -> None:
         payload = payload or {}
         if event_type is CBEventType.LLM and "formatted_prompt" in payload:  # an event of a script's own
             prompt, reply = str(payload["formatted_prompt"]), str(payload.get("response", ""))
-            self.llm_token_counts.append(TokenCountingEvent(prompt, reply, self._count(prompt), self._count(reply), event_id))
+            self.llm_token_counts.append(
+                TokenCountingEvent(prompt, reply, self._count(prompt), self._count(reply), event_id)
+            )
         elif event_type is CBEventType.EMBEDDING and "chunks" in payload:
             tokens = sum(map(self._count, payload["chunks"]))
             self.embedding_token_counts.append(TokenCountingEvent("", "", tokens, 0, event_id))
         elif event_type is CBEventType.LLM and "prompt_tokens" in payload:
             self.llm_token_counts.append(call := self._call(payload, event_id))
-            logger.log(self._level, "%d tokens in, %d out", call.prompt_token_count, call.completion_token_count)
+            logger.log(
+                self._level, "%d tokens in, %d out", call.prompt_token_count, call.completion_token_count
+            )
         elif event_type is CBEventType.EMBEDDING and "tokens" in payload:
             self.embedding_token_counts.append(TokenCountingEvent("", "", payload["tokens"], 0, event_id))
             logger.log(self._level, "%d tokens embedded", payload["tokens"])
@@ -293,11 +314,15 @@ class TokenCountingHandler(BaseCallbackHandler):
 
     def _call(self, payload: Payload, event_id: str) -> TokenCountingEvent:
         texts = ["".join(part["text"] for part in message["parts"]) for message in payload["messages"]]
-        lines = [f"{message['role']}: {text}" for message, text in zip(payload["messages"], texts, strict=True)]
+        lines = [
+            f"{message['role']}: {text}" for message, text in zip(payload["messages"], texts, strict=True)
+        ]
         read, wrote, reply = payload["prompt_tokens"], payload["completion_tokens"], payload.get("reply", "")
         if self._tokenizer is not None and payload["tokens_estimated"]:
             read, wrote = sum(map(self._tokenizer.count, texts)), self._tokenizer.count(reply)
-        return TokenCountingEvent(texts[0] if len(texts) == 1 else "\n".join(lines), reply, read, wrote, event_id)
+        return TokenCountingEvent(
+            texts[0] if len(texts) == 1 else "\n".join(lines), reply, read, wrote, event_id
+        )
 
 
 class LlamaDebugHandler(BaseCallbackHandler):
@@ -329,7 +354,9 @@ class LlamaDebugHandler(BaseCallbackHandler):
         self.sequential_events.append(CBEvent(event_type, payload or {}, event_id))
         return event_id
 
-    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+    def on_event_end(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = ""
+    ) -> None:
         self.sequential_events.append(CBEvent(event_type, payload or {}, event_id))
 
     def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:
@@ -367,7 +394,9 @@ def _seconds(pair: Sequence[CBEvent]) -> float:
     return (pair[-1].time - pair[0].time).total_seconds()
 
 
-def _lines(id_: str, trace_map: TraceMap, pairs: Mapping[str, Sequence[CBEvent]], depth: int = 0) -> Iterator[str]:
+def _lines(
+    id_: str, trace_map: TraceMap, pairs: Mapping[str, Sequence[CBEvent]], depth: int = 0
+) -> Iterator[str]:
     for inner in trace_map.get(id_, ()):
         if inner in pairs:
             yield f"{'  ' * depth}{pairs[inner][0].event_type.value}: {_seconds(pairs[inner]):.3f} s"
@@ -387,8 +416,13 @@ class SimpleLLMHandler(BaseCallbackHandler):
     ()
     """
 
-    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+    def on_event_end(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = ""
+    ) -> None:
         if event_type is CBEventType.LLM and payload:
-            messages = (f"{each['role']}: " + "".join(part["text"] for part in each["parts"]) for each in payload["messages"])
+            messages = (
+                f"{each['role']}: " + "".join(part["text"] for part in each["parts"])
+                for each in payload["messages"]
+            )
             sys.stdout.write("** Messages: **\n" + "\n".join(messages))
             sys.stdout.write(f"\n** Response: **\n{payload.get('reply', '')}\n\n")

@@ -30,8 +30,8 @@ from ragcore.tools import QueryEngineTool
 
 
 class ChatMode(str, Enum):
-    """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it works with every model,
-    even one that only quotes, and takes one or two calls per turn."""
+    """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it works
+    with every model, even one that only quotes, and takes one or two calls per turn."""
 
     SIMPLE = "simple"
     CONDENSE_QUESTION = "condense_question"
@@ -54,7 +54,8 @@ def chat_engine(
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
     wording: Mapping[str, Prompt] | None = None,
 ) -> ChatEngine:
-    """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces prompts by name.
+    """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces
+    prompts by name.
 
     ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
 

@@ -1,4 +1,5 @@
-"""The base classes of components that a script defines. Their annotated names are the arguments of their constructors."""
+"""The base classes of components that a script defines. Their annotated names are the arguments of their
+constructors."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ _MISSING: Any = object()
 
 
 class Fields:
-    """The annotated names of a subclass are keyword arguments of its constructor, with their values as defaults.
+    """The annotated names of a subclass are keyword arguments of its constructor, with their values as
+    defaults.
 
-    A name that begins with an underscore gets its default and is no argument. A default may be pydantic's Field or
-    PrivateAttr; a list, dictionary or set is copied for each object. Values are not validated. TypeError for missing or
-    unknown arguments.
+    A name that begins with an underscore gets its default and is no argument. A default may be pydantic's
+    Field or PrivateAttr; a list, dictionary or set is copied for each object. Values are not validated.
+    TypeError for missing or unknown arguments.
 
     >>> class Cut(Fields):
     ...     words: list[str]
@@ -35,7 +37,9 @@ class Fields:
         public = [name for name in names if not name.startswith("_")]
         for name in values:
             if name not in public:
-                raise TypeError(f"{kind.__name__}() has no argument {name!r}; it has {', '.join(public) or 'none'}")
+                raise TypeError(
+                    f"{kind.__name__}() has no argument {name!r}; it has {', '.join(public) or 'none'}"
+                )
         for name in names:
             value = values[name] if name in values else _default(getattr(kind, name, _MISSING))
             if value is not _MISSING:
@@ -68,17 +72,21 @@ def _default(value: Any) -> Any:
 
 
 class TransformComponent(Fields, ABC):
-    """The base of transformations. Subclasses define `__call__`, which may edit the nodes because it receives copies.
+    """The base of transformations. Subclasses define `__call__`, which may edit the nodes because it receives
+    copies.
 
     >>> from ragcore.ingestion import IngestionPipeline
     >>> from ragcore.schema import Document
     >>> class Shorten(TransformComponent):
     ...     length: int = 10
+    ...
     ...     def __call__(self, nodes, **kwargs):
     ...         for node in nodes:
     ...             node.text = node.text[: self.length]
     ...         return nodes
-    >>> IngestionPipeline(transformations=[Shorten(length=6)]).run(documents=[Document("A boat is red.")])[0].text
+    >>> IngestionPipeline(transformations=[Shorten(length=6)]).run(documents=[Document("A boat is red.")])[
+    ...     0
+    ... ].text
     'A boat'
     """
 

@@ -82,8 +82,8 @@ def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
 
 
 class _InThreads(AsyncGenerator[T, None]):
-    # No generator function, because the event loop closes an abandoned one later. Only this object refers to `pieces`, which
-    # is so closed with it.
+    # No generator function, because the event loop closes an abandoned one later. Only this object refers to
+    # `pieces`, which is so closed with it.
 
     def __init__(self, pieces: Generator[T, None, object]) -> None:
         self._pieces = pieces
@@ -132,7 +132,10 @@ def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) ->
     steps = [start("part", part=number, of=len(items)) for number in range(1, len(items) + 1)]
     pool = ThreadPoolExecutor(max_workers=max(1, min(workers, len(items))), thread_name_prefix="part")
     try:
-        running = [pool.submit(copy_context().run, _inside, step, work, item) for step, item in zip(steps, items, strict=True)]
+        running = [
+            pool.submit(copy_context().run, _inside, step, work, item)
+            for step, item in zip(steps, items, strict=True)
+        ]
         wait(running, return_when=FIRST_EXCEPTION)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -149,9 +152,13 @@ def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
 
 
 async def run_jobs(
-    jobs: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4, desc: str | None = None
+    jobs: Sequence[Coroutine[Any, Any, T]],
+    show_progress: bool = False,
+    workers: int = 4,
+    desc: str | None = None,
 ) -> list[T]:
-    """The results of coroutines in their order; at most `workers` run in parallel. `show_progress` logs the end of each.
+    """The results of coroutines in their order; at most `workers` run in parallel. `show_progress` logs the
+    end of each.
 
     >>> import asyncio
     >>> async def double(number: int) -> int:
@@ -166,15 +173,27 @@ async def run_jobs(
     async def done(number: int, job: Coroutine[Any, Any, T]) -> T:
         async with room:
             result = await job
-        logger.log(logging.INFO if show_progress else logging.DEBUG, "%s %d of %d", desc or "finished", number, len(jobs))
+        logger.log(
+            logging.INFO if show_progress else logging.DEBUG,
+            "%s %d of %d",
+            desc or "finished",
+            number,
+            len(jobs),
+        )
         return result
 
     return list(await asyncio.gather(*(done(number, job) for number, job in enumerate(jobs, 1))))
 
 
-async def batch_gather(tasks: Sequence[Coroutine[Any, Any, T]], batch_size: int = 10, verbose: bool = False) -> list[T]:
+async def batch_gather(
+    tasks: Sequence[Coroutine[Any, Any, T]], batch_size: int = 10, verbose: bool = False
+) -> list[T]:
     """As `run_jobs`, where a batch begins when the one before it has ended."""
-    return [result for batch in iter_batch(tasks, batch_size) for result in await run_jobs(batch, verbose, batch_size)]
+    return [
+        result
+        for batch in iter_batch(tasks, batch_size)
+        for result in await run_jobs(batch, verbose, batch_size)
+    ]
 
 
 def iter_batch(iterable: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -184,7 +203,9 @@ def iter_batch(iterable: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4) -> list[T]:
+def run_async_tasks(
+    tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4
+) -> list[T]:
     """As `run_jobs`, with or without an event loop.
 
     >>> async def double(number: int) -> int:

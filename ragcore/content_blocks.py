@@ -1,7 +1,9 @@
 """The content blocks of a message: text, images, sound and documents, each from bytes, a file or a URL.
 
 >>> from ragcore.schema import ChatMessage
->>> message = ChatMessage(role="user", blocks=[TextBlock(text="What is this?"), ImageBlock(url="https://example.org/a.png")])
+>>> message = ChatMessage(
+...     role="user", blocks=[TextBlock(text="What is this?"), ImageBlock(url="https://example.org/a.png")]
+... )
 >>> message.content
 'What is this?'
 """
@@ -77,7 +79,11 @@ class _Media:
     @property
     def data_url(self) -> str:
         """The URL; without one, a data URL with the content."""
-        return str(self.url) if self.url else f"data:{self.mimetype};base64,{self.resolve(True).getvalue().decode()}"
+        return (
+            str(self.url)
+            if self.url
+            else f"data:{self.mimetype};base64,{self.resolve(True).getvalue().decode()}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +196,23 @@ class CacheControl:
 
 @dataclass(frozen=True, slots=True)
 class CachePoint:
-    """The end of the part of a prompt that stays the same. It is not sent: ragcore's servers find that part themselves."""
+    """The end of the part of a prompt that stays the same. It is not sent: ragcore's servers find that part
+    themselves."""
 
     cache_control: CacheControl
     block_type: ClassVar[str] = "cache"
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock | CachePoint
+Block: TypeAlias = (
+    TextBlock
+    | ImageBlock
+    | AudioBlock
+    | DocumentBlock
+    | VideoBlock
+    | ToolCallBlock
+    | ThinkingBlock
+    | CachePoint
+)
 ContentBlock = Block
 
 
@@ -227,7 +243,10 @@ def _part(block: TextBlock | _Media) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": block.data_url, **detail}}
     if isinstance(block, AudioBlock):
         sound = block.resolve_audio(as_base64=True).getvalue().decode()
-        return {"type": "input_audio", "input_audio": {"data": sound, "format": block.format or block.mimetype.split("/")[1]}}
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": sound, "format": block.format or block.mimetype.split("/")[1]},
+        }
     name = getattr(block, "title", None) or Path(block.path or "document").name
     return {"type": "file", "file": {"filename": name, "file_data": block.data_url}}
 

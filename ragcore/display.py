@@ -1,4 +1,5 @@
-"""Displays answers and passages: as text on a terminal, and as Markdown in a notebook if IPython is installed.
+"""Displays answers and passages: as text on a terminal, and as Markdown in a notebook if IPython is
+installed.
 
 >>> from ragcore.schema import NodeWithScore, Response, TextNode
 >>> hit = NodeWithScore(TextNode("Ada wrote notes.", "n1"), 0.5)
@@ -33,7 +34,9 @@ def pprint_source_node(source_node: NodeWithScore, source_length: int = 350, wra
     _write(fill(f"Text: {_cut(source_node.node.get_content().strip(), source_length)}", width=wrap_width))
 
 
-def pprint_response(response: Response, source_length: int = 350, wrap_width: int = 70, show_source: bool = False) -> None:
+def pprint_response(
+    response: Response, source_length: int = 350, wrap_width: int = 70, show_source: bool = False
+) -> None:
     """An answer, and with `show_source` its passages.
 
     >>> pprint_response(Response("Ada did."))
@@ -58,7 +61,9 @@ def display_source_node(
     **Node ID:** n1<br>**Similarity:** 0.5<br>**Text:** Ada wrote notes.<br>
     """
     text = _cut(source_node.node.get_content(metadata_mode).strip(), source_length)
-    markdown = f"**Node ID:** {source_node.node.id_}<br>**Similarity:** {source_node.score}<br>**Text:** {text}<br>"
+    markdown = (
+        f"**Node ID:** {source_node.node.id_}<br>**Similarity:** {source_node.score}<br>**Text:** {text}<br>"
+    )
     _show(markdown + (f"**Metadata:** {dict(source_node.metadata)}<br>" if show_source_metadata else ""))
 
 

@@ -150,7 +150,9 @@ class MissingPackageError(RagError):
 
     def __init__(self, package: str, *, extra: str | None = None) -> None:
         requirement = f'"lectern[{extra}]"' if extra else package
-        super().__init__(f"The package {package} is not installed.", hint=f"Install it with: pip install {requirement}")
+        super().__init__(
+            f"The package {package} is not installed.", hint=f"Install it with: pip install {requirement}"
+        )
 
 
 class StoreError(RagError): ...
@@ -160,7 +162,10 @@ class DimensionError(StoreError):
     def __init__(self, got: int, expected: int) -> None:
         super().__init__(
             f"This index holds vectors of {expected} numbers, but was given {got}.",
-            hint="The embedding model changed after the index was built. Rebuild the index, or change the model back.",
+            hint=(
+                "The embedding model changed after the index was built. Rebuild the index, or change "
+                "the model back."
+            ),
         )
 
 

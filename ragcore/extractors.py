@@ -1,7 +1,8 @@
-"""Transformations that add a model's answers about passages to their metadata: title, keywords, questions, summary.
+"""Transformations that add a model's answers about passages to their metadata: title, keywords, questions,
+summary.
 
-The new passages have the order and the ids of the old ones, which do not change. There is no call for a passage without text.
-If a call fails, its error is raised and no passages are returned.
+The new passages have the order and the ids of the old ones, which do not change. There is no call for a
+passage without text. If a call fails, its error is raised and no passages are returned.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ logger = logging.getLogger(__name__)
 
 
 class BaseExtractor(Fields, PromptMixin, ABC):
-    """Subclasses define `extract`, or the coroutine `aextract`. Their annotated names are arguments of the constructor.
+    """Subclasses define `extract`, or the coroutine `aextract`. Their annotated names are arguments of the
+    constructor.
 
-    `num_workers` calls may run in parallel. `metadata_mode` selects the metadata of a passage that a model reads: by default
-    LLM, and NONE for the extractive model, which would quote metadata. `show_progress` logs each batch.
+    `num_workers` calls may run in parallel. `metadata_mode` selects the metadata of a passage that a model
+    reads: by default LLM, and NONE for the extractive model, which would quote metadata. `show_progress` logs
+    each batch.
 
     >>> class Length(BaseExtractor):
     ...     def extract(self, nodes):
@@ -74,7 +77,9 @@ class BaseExtractor(Fields, PromptMixin, ABC):
     def __call__(self, nodes: Sequence[Item]) -> list[Item]:
         with span("extract", extractor=type(self).__name__, passages=len(nodes)):
             entries = self.extract(nodes)
-        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes))
+        logger.log(
+            logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes)
+        )
         results = list(nodes) if self.in_place else [replace(node) for node in nodes]
         for node, new in zip(results, entries, strict=True):
             node.metadata = {**node.metadata, **new}
@@ -108,7 +113,9 @@ class TitleExtractor(BaseExtractor):
     Passages without a document count as one. Calls: one per passage of these, and one more per document.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> extractor = TitleExtractor(ScriptedLLM(["Notes of Ada", "Letters"]), combine_template="One title for {context_str}:")
+    >>> extractor = TitleExtractor(
+    ...     ScriptedLLM(["Notes of Ada", "Letters"]), combine_template="One title for {context_str}:"
+    ... )
     >>> extractor([TextNode("Ada wrote notes.")])[0].metadata
     {'document_title': 'Letters'}
     """
@@ -127,10 +134,19 @@ class TitleExtractor(BaseExtractor):
         documents: dict[str | None, list[Item]] = {}
         for node in nodes:
             documents.setdefault(_document(node), []).append(node)
-        first = {id_: list(islice((n for n in members if n.text.strip()), self.nodes)) for id_, members in documents.items()}
-        candidates = iter(self._ask_each(self.node_template, [node for members in first.values() for node in members], {}))
-        of_parts = {id_: [Passage(next(candidates)) for _ in members] for id_, members in first.items() if members}
-        whole = self._ask(self.combine_template, [{"context_str": tuple(titles)} for titles in of_parts.values()])
+        first = {
+            id_: list(islice((n for n in members if n.text.strip()), self.nodes))
+            for id_, members in documents.items()
+        }
+        candidates = iter(
+            self._ask_each(self.node_template, [node for members in first.values() for node in members], {})
+        )
+        of_parts = {
+            id_: [Passage(next(candidates)) for _ in members] for id_, members in first.items() if members
+        }
+        whole = self._ask(
+            self.combine_template, [{"context_str": tuple(titles)} for titles in of_parts.values()]
+        )
         titles = dict(zip(of_parts, whole, strict=True))
         return [_entries(document_title=titles.get(_document(node), "")) for node in nodes]
 
@@ -139,7 +155,9 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c".
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[0].metadata
+    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[
+    ...     0
+    ... ].metadata
     {'excerpt_keywords': 'boat, red'}
     """
 
@@ -156,7 +174,9 @@ class KeywordExtractor(BaseExtractor):
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         most = str(self.keywords)
         replies = self._ask_each(self.prompt_template, nodes, {"max_keywords": most, "keywords": most})
-        return [_entries(excerpt_keywords=", ".join(keywords_in(reply)[: self.keywords])) for reply in replies]
+        return [
+            _entries(excerpt_keywords=", ".join(keywords_in(reply)[: self.keywords])) for reply in replies
+        ]
 
 
 class QuestionsAnsweredExtractor(BaseExtractor):
@@ -184,19 +204,24 @@ class QuestionsAnsweredExtractor(BaseExtractor):
 
 
 class SummaryExtractor(BaseExtractor):
-    """`section_summary`, `prev_section_summary`, `next_section_summary`: summaries of each passage and its neighbours.
+    """`section_summary`, `prev_section_summary`, `next_section_summary`: summaries of each passage and its
+    neighbours.
 
     `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[0].metadata
+    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[
+    ...     0
+    ... ].metadata
     {'section_summary': 'About a boat.'}
     """
 
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
     prompt_template: Any = SUMMARY
 
-    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), **values: Any) -> None:
+    def __init__(
+        self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), **values: Any
+    ) -> None:
         super().__init__(llm, **values)
         if wrong := set(summaries) - {"self", "prev", "next"}:
             raise ValueError(f"summaries are of 'self', 'prev' and 'next'; not of {sorted(wrong)}.")
@@ -214,7 +239,8 @@ class SummaryExtractor(BaseExtractor):
 
 
 class PydanticProgramExtractor(BaseExtractor):
-    """The fields of the object that a program makes of each passage. The text of a passage is its argument `input_key`."""
+    """The fields of the object that a program makes of each passage. The text of a passage is its argument
+    `input_key`."""
 
     works_on = "node"
     program: Any

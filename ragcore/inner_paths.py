@@ -1,7 +1,7 @@
 """LlamaIndex's inner import paths, such as `ragcore.vector_stores.types`.
 
-Each path is an empty module that forwards to the packages in `PATHS`, so that each name is defined once. A path is looked up
-only if ragcore has no module of that name.
+Each path is an empty module that forwards to the packages in `PATHS`, so that each name is defined once. A
+path is looked up only if ragcore has no module of that name.
 
 >>> from ragcore.vector_stores.types import MetadataFilters
 >>> from ragcore.base.llms.types import ChatMessage
@@ -18,8 +18,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-# Each row: the parent package, the modules below it, and the packages whose names they export. All packages are ragcore's,
-# except llama_index_instrumentation and pydantic.
+# Each row: the parent package, the modules below it, and the packages whose names they export. All packages
+# are ragcore's, except llama_index_instrumentation and pydantic.
 PATHS = """
 base: base_query_engine query_pipeline.query base_selector = query_engine selectors
 base: base_retriever base_auto_retriever = retrievers
@@ -107,7 +107,9 @@ def _table() -> dict[str, tuple[str, ...]]:
             for depth in range(2, len(parts)):
                 table.setdefault(".".join(parts[:depth]), ())
             foreign = ("llama_index_", "pydantic")
-            table[".".join(parts)] = tuple(home if home.startswith(foreign) else f"ragcore.{home}" for home in homes.split())
+            table[".".join(parts)] = tuple(
+                home if home.startswith(foreign) else f"ragcore.{home}" for home in homes.split()
+            )
     return table
 
 
@@ -115,7 +117,9 @@ class _InnerPaths(MetaPathFinder, Loader):
     def __init__(self, table: Mapping[str, Sequence[str]]) -> None:
         self._table = table
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         return ModuleSpec(fullname, self, is_package=True) if fullname in self._table else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

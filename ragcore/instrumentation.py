@@ -1,7 +1,8 @@
-"""Events and spans under LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
+"""Events and spans under LlamaIndex's names, from the package `llama-index-instrumentation` (extra:
+workflow).
 
-The dispatcher's handlers receive an event at the start and at the end of each stage of `ragcore.observe`. The facts of the
-span are the attributes of the event.
+The dispatcher's handlers receive an event at the start and at the end of each stage of `ragcore.observe`. The
+facts of the span are the attributes of the event.
 
 >>> from ragcore.instrumentation.event_handlers import BaseEventHandler
 >>> heard = []
@@ -28,7 +29,8 @@ try:
     from llama_index_instrumentation.dispatcher import Dispatcher as Dispatcher
 except ImportError as error:
     raise ImportError(
-        "ragcore.instrumentation needs the package llama-index-instrumentation: pip install 'lectern[workflow]'"
+        "ragcore.instrumentation needs the package llama-index-instrumentation: pip install "
+        "'lectern[workflow]'"
     ) from error
 
 __path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.instrumentation.events and others

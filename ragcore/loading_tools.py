@@ -1,4 +1,5 @@
-"""Tools that load documents while an agent works, and let its model read answers about them instead of all of them."""
+"""Tools that load documents while an agent works, and let its model read answers about them instead of all of
+them."""
 
 from __future__ import annotations
 
@@ -36,13 +37,19 @@ class OnDemandLoaderTool(FunctionTool):
 
         def answer(*args: Any, query_str: str, **kwargs: Any) -> Any:
             documents = _documents(reader.load_data(*args, **kwargs))
-            return index_cls.from_documents(documents, **index_kwargs or {}).as_query_engine().query(query_str)
+            return (
+                index_cls.from_documents(documents, **index_kwargs or {}).as_query_engine().query(query_str)
+            )
 
-        return cls(answer, FunctionTool.from_defaults(reader.load_data, name, description, fn_schema=fn_schema).metadata)
+        return cls(
+            answer,
+            FunctionTool.from_defaults(reader.load_data, name, description, fn_schema=fn_schema).metadata,
+        )
 
 
 class LoadAndSearchToolSpec(BaseToolSpec):
-    """Two tools instead of one that returns long texts: the first puts them into an index, the second answers from it.
+    """Two tools instead of one that returns long texts: the first puts them into an index, the second answers
+    from it.
 
     >>> def look_up(title: str) -> list[str]:
     ...     return ["A lectern is a reading desk."]
@@ -52,7 +59,11 @@ class LoadAndSearchToolSpec(BaseToolSpec):
     """
 
     def __init__(
-        self, tool: FunctionTool, index_cls: type[BaseIndex], index_kwargs: Mapping[str, Any], metadata: ToolMetadata
+        self,
+        tool: FunctionTool,
+        index_cls: type[BaseIndex],
+        index_kwargs: Mapping[str, Any],
+        metadata: ToolMetadata,
     ) -> None:
         """ValueError for metadata without a name."""
         if not metadata.name:
@@ -79,7 +90,9 @@ class LoadAndSearchToolSpec(BaseToolSpec):
     def to_tool_list(self, *_: object) -> list[FunctionTool]:
         load, read = self.metadata.name, f"read_{self.metadata.name}"
         about = f"{self.metadata.description}\nLoads what {load} finds. Then call {read} to search it."
-        search = f"Searches what {load} has loaded: call it to read the answer to a question. Call {load} first."
+        search = (
+            f"Searches what {load} has loaded: call it to read the answer to a question. Call {load} first."
+        )
         loader = FunctionTool.from_defaults(self.load, load, about, fn_schema=self.metadata.fn_schema)
         return [loader, FunctionTool.from_defaults(self.read, read, search)]
 

@@ -95,7 +95,9 @@ class Relationships(MutableMapping[NodeRelationship, Any]):
         ids = self._ids(NodeRelationship(kind))
         if not ids:
             raise KeyError(kind)
-        infos = tuple((self._node.related or {}).get(id_) or RelatedNodeInfo(id_, metadata=NOTHING) for id_ in ids)
+        infos = tuple(
+            (self._node.related or {}).get(id_) or RelatedNodeInfo(id_, metadata=NOTHING) for id_ in ids
+        )
         return infos if kind == NodeRelationship.CHILD else infos[0]
 
     def __setitem__(self, kind: NodeRelationship | str, related: Related) -> None:
@@ -128,7 +130,9 @@ class Relationships(MutableMapping[NodeRelationship, Any]):
         return () if id_ is None else (id_,)
 
     def _set(self, kind: NodeRelationship, infos: Sequence[RelatedNodeInfo]) -> None:
-        related = {id_: info for id_, info in (self._node.related or {}).items() if id_ not in self._ids(kind)}
+        related = {
+            id_: info for id_, info in (self._node.related or {}).items() if id_ not in self._ids(kind)
+        }
         related |= {info.node_id: info.copy() for info in infos if info != RelatedNodeInfo(info.node_id)}
         self._node.related = related or None
         if kind is NodeRelationship.CHILD:

@@ -15,7 +15,8 @@ Metadata: TypeAlias = Mapping[str, Value]
 
 
 class MetadataMode(str, Enum):
-    """Which metadata is rendered above a text: that for the embedder, that for the language model, all or none.
+    """Which metadata is rendered above a text: that for the embedder, that for the language model, all or
+    none.
 
     >>> from ragcore.schema import TextNode
     >>> node = TextNode("A boat is red.", metadata={"title": "Boats"})
@@ -31,7 +32,8 @@ class MetadataMode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Renders a text with its metadata: `text` has {metadata_str} and {content}, `entry` has {key} and {value}."""
+    """Renders a text with its metadata: `text` has {metadata_str} and {content}, `entry` has {key} and
+    {value}."""
 
     text: str = "{metadata_str}\n\n{content}"
     entry: str = "{key}: {value}"
@@ -61,7 +63,9 @@ def with_parts(template: Template, text: str | None, entry: str | None, separato
 def content_hash(text: str, metadata: Metadata) -> str:
     from hashlib import sha256
 
-    canonical = json.dumps(dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    canonical = json.dumps(
+        dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+    )
     # The length distinguishes ("ab", "c") from ("a", "bc").
     return sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -77,14 +81,20 @@ def metadata_text(item: HasMetadata, mode: MetadataMode) -> str:
     elif mode is MetadataMode.LLM:
         hidden = item.excluded_llm_metadata_keys
     entries = ((key, str(value)) for key, value in item.metadata.items() if key not in hidden)
-    return item.template.separator.join(_fill(item.template.entry, {"key": key, "value": value}) for key, value in entries)
+    return item.template.separator.join(
+        _fill(item.template.entry, {"key": key, "value": value}) for key, value in entries
+    )
 
 
 def with_metadata(item: HasMetadata, mode: MetadataMode) -> str:
     head = metadata_text(item, mode)
-    return _fill(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
+    return (
+        _fill(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
+    )
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
     """Replaces each {name} in one pass, so that braces in a value are only text."""
-    return re.sub("|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template)
+    return re.sub(
+        "|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template
+    )

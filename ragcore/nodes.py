@@ -1,7 +1,8 @@
 """Documents and passages: mutable texts with metadata. Import them from `ragcore.schema`.
 
-A document is a whole file; `pages` are the stretches of its text that are a page, slide or sheet. A node (a *passage* on the
-screens) is a stretch of one document: `document.text[node.start_char_idx : node.end_char_idx] == node.text`.
+A document is a whole file; `pages` are the stretches of its text that are a page, slide or sheet. A node (a
+*passage* on the screens) is a stretch of one document: `document.text[node.start_char_idx :
+node.end_char_idx] == node.text`.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def _link(kind: NodeRelationship) -> property:
 class BaseNode:
     """A text with metadata: a Document or a TextNode.
 
-    It is mutable. A store copies nodes when it stores and returns them, so that an edit does not change the stored node. `hash`
-    belongs to the current content.
+    It is mutable. A store copies nodes when it stores and returns them, so that an edit does not change the
+    stored node. `hash` belongs to the current content.
 
     >>> node = TextNode("Gulls eat fish.", metadata={"folder": "birds"})
     >>> node.text = "Gulls eat anything."
@@ -162,7 +163,11 @@ def _own_copy(metadata: Metadata) -> dict[str, Value]:
     owned = dict(metadata)
     for key, value in owned.items():
         if type(value) not in _PLAIN_VALUES:
-            owned[key] = [*value] if type(value) is list and _PLAIN_VALUES.issuperset(map(type, value)) else deepcopy(value)
+            owned[key] = (
+                [*value]
+                if type(value) is list and _PLAIN_VALUES.issuperset(map(type, value))
+                else deepcopy(value)
+            )
     return owned
 
 
@@ -173,14 +178,20 @@ def _copy_on_assignment(kind: type[Kind]) -> type[Kind]:
         write = slot.__set__
         return property(slot.__get__, lambda node, value: write(node, own(value)))
 
-    for name, own in (("metadata", _own_copy), ("excluded_embed_metadata_keys", list), ("excluded_llm_metadata_keys", list)):
+    for name, own in (
+        ("metadata", _own_copy),
+        ("excluded_embed_metadata_keys", list),
+        ("excluded_llm_metadata_keys", list),
+    ):
         setattr(kind, name, copy_property(vars(kind)[name], own))
     return kind
 
 
 @cache
 def _slots(kind: type) -> tuple[str, ...]:
-    return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__"))
+    return tuple(
+        name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__")
+    )
 
 
 @_copy_on_assignment
@@ -188,7 +199,8 @@ def _slots(kind: type) -> tuple[str, ...]:
 class Document(BaseNode):
     """The text of one file, in reading order.
 
-    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is the format's word for a page.
+    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is the format's
+    word for a page.
 
     >>> document = Document("A boat is red.", metadata={"title": "Boats"})
     >>> document.metadata = {"title": "Ships"}
@@ -225,8 +237,8 @@ class Document(BaseNode):
     ) -> None:
         """`doc_id` is another name of `id_`; the default is a random id. ValueError if they differ.
 
-        `extra_info` is another name of `metadata`. `text_template`, `metadata_template` and `metadata_separator`, also spelt
-        `metadata_seperator`, replace the three parts of `template`.
+        `extra_info` is another name of `metadata`. `text_template`, `metadata_template` and
+        `metadata_separator`, also spelt `metadata_seperator`, replace the three parts of `template`.
         """
         if id_ is not None and doc_id is not None and id_ != doc_id:
             raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
@@ -244,8 +256,10 @@ class Document(BaseNode):
     def example(cls) -> Document:
         """A short document for experiments."""
         return cls(
-            "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from them.\n\n\n"
-            "In libraries of the Middle Ages books were chained to lecterns, so that everybody could read them there.",
+            "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from "
+            "them.\n\n\n"
+            "In libraries of the Middle Ages books were chained to lecterns, so that everybody could "
+            "read them there.",
             metadata={"file_name": "lectern.txt", "category": "furniture"},
         )
 
@@ -264,7 +278,8 @@ class Document(BaseNode):
         return self.id_
 
     def page_at(self, char: int) -> Page | None:
-        """The page with the character at `char`, or the nearest page before it; None if no page begins before it."""
+        """The page with the character at `char`, or the nearest page before it; None if no page begins before
+        it."""
         nearest = None
         for page in self.pages:
             if page.start > char:
@@ -276,7 +291,8 @@ class Document(BaseNode):
 @_copy_on_assignment
 @dataclass(slots=True, eq=False, init=False)
 class TextNode(BaseNode):
-    """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,)).
+    """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32,
+    (d,)).
 
     >>> first, second = TextNode("A boat is red.", "n1"), TextNode("It sails.", "n2")
     >>> first.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=second.node_id)
@@ -325,8 +341,8 @@ class TextNode(BaseNode):
         metadata_separator: str | None = None,
         metadata_seperator: str | None = None,
     ) -> None:
-        """The default id is random. `relationships` overrides the ids of the same links; `extra_info` and the parts of the
-        template are as in Document."""
+        """The default id is random. `relationships` overrides the ids of the same links; `extra_info` and the
+        parts of the template are as in Document."""
         self.text = text
         self.id_ = new_id() if id_ is None else id_
         self.metadata = cast(dict[str, Value], metadata or extra_info or {})
@@ -392,8 +408,17 @@ class TextNode(BaseNode):
             clone = BaseNode.copy(self)
         else:  # written out because a store copies each retrieved node, and a loop is slower
             clone = cast(Self, object.__new__(TextNode))
-            clone.text, clone.id_, clone.metadata, clone.template = self.text, self.id_, self.metadata, self.template
-            clone.ref_doc_id, clone.start_char_idx, clone.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
+            clone.text, clone.id_, clone.metadata, clone.template = (
+                self.text,
+                self.id_,
+                self.metadata,
+                self.template,
+            )
+            clone.ref_doc_id, clone.start_char_idx, clone.end_char_idx = (
+                self.ref_doc_id,
+                self.start_char_idx,
+                self.end_char_idx,
+            )
             clone.prev_id, clone.next_id, clone.parent_id = self.prev_id, self.next_id, self.parent_id
             clone.child_ids, clone.embedding, clone.related = self.child_ids, self.embedding, self.related
             clone.excluded_embed_metadata_keys = self.excluded_embed_metadata_keys
@@ -407,7 +432,8 @@ class TextNode(BaseNode):
 
 @dataclass(slots=True, eq=False, init=False)
 class IndexNode(TextNode):
-    """A passage that refers to a node, retriever or query engine: `obj`, or that of `index_id` in a RecursiveRetriever.
+    """A passage that refers to a node, retriever or query engine: `obj`, or that of `index_id` in a
+    RecursiveRetriever.
 
     >>> IndexNode("All about boats", obj=TextNode("A boat is red.")).obj.text
     'A boat is red.'
@@ -416,7 +442,9 @@ class IndexNode(TextNode):
     index_id: str
     obj: Any
 
-    def __init__(self, text: str = "", *args: Any, index_id: str = "", obj: Any = None, **fields: Any) -> None:
+    def __init__(
+        self, text: str = "", *args: Any, index_id: str = "", obj: Any = None, **fields: Any
+    ) -> None:
         TextNode.__init__(self, text, *args, **fields)
         self.index_id = index_id
         self.obj = obj
@@ -431,7 +459,8 @@ class IndexNode(TextNode):
         return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
 
     def copy(self, copied: dict[int, IndexNode] | None = None) -> Self:
-        """`copied` are the copies of enclosing nodes by `id(original)`, because nodes may refer to each other in a circle."""
+        """`copied` are the copies of enclosing nodes by `id(original)`, because nodes may refer to each other
+        in a circle."""
         clone, way = TextNode.copy(self), copied or {}
         way[id(self)] = clone
         if isinstance(self.obj, IndexNode):

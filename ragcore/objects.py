@@ -1,4 +1,5 @@
-"""Retrieves objects by their texts, such as the tools of an agent that has too many for a model to choose from.
+"""Retrieves objects by their texts, such as the tools of an agent that has too many for a model to choose
+from.
 
 index = ObjectIndex.from_objects(tools)
 agent = ReActAgent.from_tools(tool_retriever=index.as_retriever(similarity_top_k=3))
@@ -79,7 +80,8 @@ class ObjectRetriever(Generic[T]):
 class ObjectIndex(Generic[T]):
     """Indexes objects by their texts, which `index` has. The objects themselves are not persisted.
 
-    A text is not split. If it is too long for the embedder, its vector is the mean of the vectors of its parts.
+    A text is not split. If it is too long for the embedder, its vector is the mean of the vectors of its
+    parts.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> index = ObjectIndex.from_objects(["red boat", "green tree"], embed_model=HashEmbedding())
@@ -87,7 +89,9 @@ class ObjectIndex(Generic[T]):
     ['red boat']
     """
 
-    def __init__(self, index: BaseIndex, mapping: SimpleObjectNodeMapping[T], from_node: Callable[[TextNode], T]) -> None:
+    def __init__(
+        self, index: BaseIndex, mapping: SimpleObjectNodeMapping[T], from_node: Callable[[TextNode], T]
+    ) -> None:
         self.index = index
         self._mapping = mapping
         self._from_node = from_node
@@ -103,10 +107,12 @@ class ObjectIndex(Generic[T]):
         to_node_fn: Callable[[T], TextNode] | None = None,
         **options: Any,
     ) -> ObjectIndex[T]:
-        """`to_node_fn` creates the node of an object, by default from the name and description of a tool, and from the text of
-        any other object. `options` go to the index."""
+        """`to_node_fn` creates the node of an object, by default from the name and description of a tool, and
+        from the text of any other object. `options` go to the index."""
         mapping = object_mapping or SimpleObjectNodeMapping((), to_node_fn)
-        return cls(index_cls(mapping.to_nodes(objects), **options), mapping, from_node_fn or mapping.from_node)
+        return cls(
+            index_cls(mapping.to_nodes(objects), **options), mapping, from_node_fn or mapping.from_node
+        )
 
     def insert_object(self, obj: T) -> None:
         self.index.insert_nodes([self._mapping.to_node(obj)])

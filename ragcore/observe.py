@@ -5,8 +5,9 @@
             step.note(passages=6)
     root.seconds, root.children[0].facts["passages"]
 
-The current span is a context variable. A thread does not inherit it: run its function through `contextvars.copy_context`.
-`add_listener` registers a listener for the start and end of all spans, in all threads.
+The current span is a context variable. A thread does not inherit it: run its function through
+`contextvars.copy_context`. `add_listener` registers a listener for the start and end of all spans, in all
+threads.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class Stage:
 class Span:
     """A stage or a call: its name, facts about it, its duration, and its inner spans.
 
-    `facts` have plain values (str, numbers, bool, None, lists and dicts of these), so that a trace can be stored as JSON.
-    `started` is in seconds since the epoch; `seconds` is negative until the span ends. `error` is the message of a failure, and
-    the fact "error_type" is its class. `parent` is None at the root, and in a trace that was stored. `stage` is for displaying
-    progress and is not stored.
+    `facts` have plain values (str, numbers, bool, None, lists and dicts of these), so that a trace can be
+    stored as JSON. `started` is in seconds since the epoch; `seconds` is negative until the span ends.
+    `error` is the message of a failure, and the fact "error_type" is its class. `parent` is None at the root,
+    and in a trace that was stored. `stage` is for displaying progress and is not stored.
 
     >>> with span("query") as root:
     ...     with span("retrieve") as step:
@@ -126,8 +127,8 @@ T = TypeVar("T")
 
 
 class Listener:
-    """Receives the start and the end of each span. The methods run in the threads that do the work, possibly several at once.
-    Their errors are only logged.
+    """Receives the start and the end of each span. The methods run in the threads that do the work, possibly
+    several at once. Their errors are only logged.
 
     >>> class Names(Listener):
     ...     def on_finish(self, step):
@@ -178,7 +179,8 @@ _current: ContextVar[Span | None] = ContextVar("ragcore_span", default=None)
 
 
 def start(name: str, /, **facts: Any) -> Span:
-    """Starts a span that the caller ends with `finish`, for work that outlives a `with` block, such as a stream.
+    """Starts a span that the caller ends with `finish`, for work that outlives a `with` block, such as a
+    stream.
 
     It becomes a child of the current span, but not the current span itself.
     """
@@ -207,7 +209,8 @@ def _tell(event: Callable[[Listener, Span], None], step: Span) -> None:
 
 
 def _is_reported(step: Span) -> bool:
-    """Whether `start` created the root. A cost estimate runs below a root that it creates itself, and is not reported."""
+    """Whether `start` created the root. A cost estimate runs below a root that it creates itself, and is not
+    reported."""
     while step.parent is not None:
         step = step.parent
     return step.started > 0
@@ -252,10 +255,11 @@ def set_stage(name: str) -> None:
 
 
 def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, None, T]:
-    """Runs each step of a generator inside the span `step`, which ends with the generator. Returns the generator's result.
+    """Runs each step of a generator inside the span `step`, which ends with the generator. Returns the
+    generator's result.
 
-    A `with span():` around a `yield` would leak the span to the reader of the stream, and fail when another thread closes the
-    stream.
+    A `with span():` around a `yield` would leak the span to the reader of the stream, and fail when another
+    thread closes the stream.
     """
     try:
         while True:

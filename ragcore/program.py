@@ -36,7 +36,9 @@ class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
     >>> class Song(BaseModel):
     ...     title: str
     >>> program = LLMTextCompletionProgram.from_defaults(
-    ...     output_cls=Song, prompt_template_str="A song about {topic}.", llm=ScriptedLLM(['{"title": "Rain"}'])
+    ...     output_cls=Song,
+    ...     prompt_template_str="A song about {topic}.",
+    ...     llm=ScriptedLLM(['{"title": "Rain"}']),
     ... )
     >>> program(topic="weather").title
     'Rain'
@@ -60,10 +62,13 @@ class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
         llm: LLM | None = None,
         verbose: bool = False,
     ) -> Self:
-        """The form is `output_cls` or that of `output_parser`; the prompt is a text or a template. `verbose` logs answers."""
+        """The form is `output_cls` or that of `output_parser`; the prompt is a text or a template. `verbose`
+        logs answers."""
         form = output_cls or (output_parser.output_cls if output_parser else None)
         if form is None or (prompt is None) == (prompt_template_str is None):
-            raise ValueError("a program needs output_cls, or output_parser, and either prompt or prompt_template_str")
+            raise ValueError(
+                "a program needs output_cls, or output_parser, and either prompt or prompt_template_str"
+            )
         program = cls(form, prompt or PromptTemplate(prompt_template_str or ""), services(llm).llm)
         program.verbose = verbose
         return program
@@ -113,14 +118,17 @@ class FunctionCallingProgram(LLMTextCompletionProgram[Form]):
 
 
 class MultiModalLLMCompletionProgram(LLMTextCompletionProgram[Form]):
-    """The object that a model which sees makes of images and a text. The images of a call replace `image_documents`.
+    """The object that a model which sees makes of images and a text. The images of a call replace
+    `image_documents`.
 
     >>> from ragcore.content_blocks import ImageBlock
     >>> from ragcore.llms import ScriptedLLM
     >>> class Receipt(BaseModel):
     ...     total: float
     >>> llm = ScriptedLLM(['{"total": 4.5}'])
-    >>> program = MultiModalLLMCompletionProgram.from_defaults(None, Receipt, "Read the receipt.", multi_modal_llm=llm)
+    >>> program = MultiModalLLMCompletionProgram.from_defaults(
+    ...     None, Receipt, "Read the receipt.", multi_modal_llm=llm
+    ... )
     >>> program(image_documents=[ImageBlock(image=b"...")]).total
     4.5
     """
@@ -129,7 +137,11 @@ class MultiModalLLMCompletionProgram(LLMTextCompletionProgram[Form]):
 
     @classmethod
     def from_defaults(
-        cls, *args: Any, multi_modal_llm: LLM | None = None, image_documents: Sequence[ImageBlock] = (), **options: Any
+        cls,
+        *args: Any,
+        multi_modal_llm: LLM | None = None,
+        image_documents: Sequence[ImageBlock] = (),
+        **options: Any,
     ) -> Self:
         """See LLMTextCompletionProgram; `multi_modal_llm` is its `llm`."""
         program = super().from_defaults(*args, **{**options, "llm": multi_modal_llm})
@@ -138,14 +150,21 @@ class MultiModalLLMCompletionProgram(LLMTextCompletionProgram[Form]):
 
     def __call__(self, image_documents: Sequence[ImageBlock] | None = None, **values: Any) -> Any:
         images = self.images if image_documents is None else image_documents
-        messages = [ChatMessage(each.role, [TextBlock(each.content), *images]) for each in self.prompt.render(values)]
+        messages = [
+            ChatMessage(each.role, [TextBlock(each.content), *images]) for each in self.prompt.render(values)
+        ]
         return StructuredLLM(self.llm, self.output_cls).chat(messages).raw
 
 
 def create_flexible_model(model: type[BaseModel]) -> type[BaseModel]:
     """A model with the same fields, all of which are optional."""
-    fields: dict[str, Any] = {name: (field.annotation | None, None) for name, field in model.model_fields.items()}  # type: ignore[operator]
-    flexible: type[BaseModel] = create_model(f"Flexible{model.__name__}", __config__=ConfigDict(extra="allow"), **fields)
+    fields: dict[str, Any] = {
+        name: (field.annotation | None, None)  # type: ignore[operator]
+        for name, field in model.model_fields.items()
+    }
+    flexible: type[BaseModel] = create_model(
+        f"Flexible{model.__name__}", __config__=ConfigDict(extra="allow"), **fields
+    )
     return flexible
 
 
@@ -168,7 +187,9 @@ def process_streaming_content_incremental(
     >>> class Person(BaseModel):
     ...     name: str
     ...     age: int
-    >>> process_streaming_content_incremental(ChatResponse(ChatMessage("assistant", '{"name": "Ada"')), Person).name
+    >>> process_streaming_content_incremental(
+    ...     ChatResponse(ChatMessage("assistant", '{"name": "Ada"')), Person
+    ... ).name
     'Ada'
     """
     flexible = create_flexible_model(output_cls)

@@ -25,10 +25,11 @@ PER_MESSAGE = 3  # tokens of the marks around a message
 
 @dataclass(frozen=True, slots=True)
 class PromptHelper:
-    """Sizes are in tokens. Chunks share the window with the empty prompt and with `num_output`, which the answer needs.
+    """Sizes are in tokens. Chunks share the window with the empty prompt and with `num_output`, which the
+    answer needs.
 
-    `chunk_overlap_ratio` (0 to 1) is relative to the size of a chunk; `chunk_size_limit` is the maximum size. The object is
-    immutable; `dataclasses.replace` returns a changed copy.
+    `chunk_overlap_ratio` (0 to 1) is relative to the size of a chunk; `chunk_size_limit` is the maximum size.
+    The object is immutable; `dataclasses.replace` returns a changed copy.
 
     >>> helper = PromptHelper(context_window=60, num_output=20, chunk_overlap_ratio=0.0, tokenizer=str.split)
     >>> helper.repack(PromptTemplate("Sum up: {context_str}"), ["First text.", "Second text."])
@@ -59,13 +60,20 @@ class PromptHelper:
         return cls(window, output, chunk_overlap_ratio, chunk_size_limit, tokenizer, separator)
 
     def get_text_splitter_given_prompt(
-        self, prompt: Prompt | SelectorPromptTemplate, num_chunks: int = 1, padding: int = PADDING, llm: LLM | None = None
+        self,
+        prompt: Prompt | SelectorPromptTemplate,
+        num_chunks: int = 1,
+        padding: int = PADDING,
+        llm: LLM | None = None,
     ) -> TokenTextSplitter:
-        """A splitter: `num_chunks` of its chunks, with `padding` tokens each, fit with the prompt. ValueError if none fits."""
+        """A splitter: `num_chunks` of its chunks, with `padding` tokens each, fit with the prompt. ValueError
+        if none fits."""
         chosen = prompt.select(llm) if isinstance(prompt, SelectorPromptTemplate) else prompt
         room = self.context_window - self._tokens_of(chosen) - self.num_output
         if room < 0:
-            raise ValueError(f"the prompt and {self.num_output} tokens for the answer are {-room} more than the window has")
+            raise ValueError(
+                f"the prompt and {self.num_output} tokens for the answer are {-room} more than the window has"
+            )
         size = room // num_chunks - padding
         if self.chunk_size_limit is not None:
             size = min(size, self.chunk_size_limit)
@@ -94,8 +102,8 @@ class PromptHelper:
         padding: int = PADDING,
         llm: LLM | None = None,
     ) -> list[str]:
-        """Joins the texts by blank lines and splits them into as few chunks as possible that fit one call each. [""] for no
-        text. ValueError if nothing fits."""
+        """Joins the texts by blank lines and splits them into as few chunks as possible that fit one call
+        each. [""] for no text. ValueError if nothing fits."""
         splitter = self.get_text_splitter_given_prompt(prompt, 1, padding, llm)
         return splitter.split_text("\n\n".join(chunk.strip() for chunk in text_chunks if chunk.strip()))
 

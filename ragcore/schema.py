@@ -1,7 +1,7 @@
 """The data types of ragcore: documents, passages, questions, messages, answers.
 
-Documents, nodes and hits (`ragcore.nodes`) are mutable. No function of ragcore edits its arguments. Stores, indexes and caches
-copy what they store and what they return. All other types here are frozen.
+Documents, nodes and hits (`ragcore.nodes`) are mutable. No function of ragcore edits its arguments. Stores,
+indexes and caches copy what they store and what they return. All other types here are frozen.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBundle:
-    """A question, the texts to embed for it (by default the question itself), and its vector if that is known.
+    """A question, the texts to embed for it (by default the question itself), and its vector if that is
+    known.
 
     >>> QueryBundle("Who wrote the notes?", ("Ada wrote notes.",)).embedding_strs
     ('Ada wrote notes.',)
@@ -72,8 +73,8 @@ def as_bundle(query: QueryType) -> QueryBundle:
 
 
 Outcome: TypeAlias = Literal["answer", "closest", "nothing"]
-"""Of a response: "answer" answers the question; "closest" quotes the passages closest to it, which may not answer it;
-"nothing" states that no passage is about it."""
+"""Of a response: "answer" answers the question; "closest" quotes the passages closest to it, which may not
+answer it; "nothing" states that no passage is about it."""
 
 
 class MessageRole(str, Enum):
@@ -88,7 +89,8 @@ class MessageRole(str, Enum):
 
 @dataclass(frozen=True, slots=True, init=False)
 class ChatMessage:
-    """A message to or from a language model: a text, or `blocks` of text, images and files, whose text is its `content`.
+    """A message to or from a language model: a text, or `blocks` of text, images and files, whose text is its
+    `content`.
 
     `additional_kwargs` has tool calls and ids in OpenAI's wire format. ValueError for an unknown role.
 
@@ -110,10 +112,15 @@ class ChatMessage:
         additional_kwargs: Mapping[str, Any] | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
-        content_blocks = tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
+        content_blocks = (
+            tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
+        )
         text = content if isinstance(content, str) else text_of(content_blocks)
         if text != text_of(content_blocks):
-            content_blocks = (TextBlock(text), *(block for block in content_blocks if not isinstance(block, TextBlock)))
+            content_blocks = (
+                TextBlock(text),
+                *(block for block in content_blocks if not isinstance(block, TextBlock)),
+            )
         assign = object.__setattr__
         assign(self, "role", MessageRole(role))  # scripts may pass its text
         assign(self, "content", text)
@@ -132,7 +139,8 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """A model's reply to messages. While it is streamed, `delta` is the newest piece; None for a whole reply."""
+    """A model's reply to messages. While it is streamed, `delta` is the newest piece; None for a whole
+    reply."""
 
     message: ChatMessage
     delta: str | None = None
@@ -160,8 +168,8 @@ class CompletionResponse:
 class Response:
     """An answer, its passages (citation [n] is `source_nodes[n - 1]`), and the trace.
 
-    `metadata` has the metadata of each passage under its id, and entries of the engine, such as "selector_result". With
-    `output_cls`, `response` is the object, and `str(answer)` is its JSON.
+    `metadata` has the metadata of each passage under its id, and entries of the engine, such as
+    "selector_result". With `output_cls`, `response` is the object, and `str(answer)` is its JSON.
 
     >>> hit = NodeWithScore(TextNode("Ada wrote notes.", "n1"), 0.5)
     >>> print(Response("Ada did [1].", (hit,)).get_formatted_sources())
@@ -184,7 +192,8 @@ class Response:
     def get_formatted_sources(self, length: int = 100) -> str:
         """The passages' ids, each with the first `length` characters of its text."""
         return "\n\n".join(
-            f"> Source (Doc id: {hit.node.id_}): {hit.text if len(hit.text) <= length else hit.text[: length - 3] + '...'}"
+            f"> Source (Doc id: {hit.node.id_}): "
+            f"{hit.text if len(hit.text) <= length else hit.text[: length - 3] + '...'}"
             for hit in self.source_nodes
         )
 
@@ -193,14 +202,15 @@ class Response:
 
 
 def outcome_of(trace: Span | None) -> Outcome:
-    """The best outcome that a span of the trace notes, because one of several calls with an answer is enough. "answer" if no
-    span notes an outcome, as with most language models."""
+    """The best outcome that a span of the trace notes, because one of several calls with an answer is enough.
+    "answer" if no span notes an outcome, as with most language models."""
     noted = {step.facts.get("outcome") for step in trace.walk()} if trace else set()
     return next((outcome for outcome in get_args(Outcome) if outcome in noted), "answer")
 
 
 class StreamingResponse:
-    """An answer that is still being written: iterate for its pieces; afterwards `response` is the finished answer.
+    """An answer that is still being written: iterate for its pieces; afterwards `response` is the finished
+    answer.
 
     `source_nodes` is known before the first piece. If it is closed early, `text` has the pieces so far.
 
@@ -254,5 +264,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):
+for _kind in (
+    Document,
+    TextNode,
+    NodeWithScore,
+    QueryBundle,
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    Response,
+):
     setattr(_kind, "__get_pydantic_core_schema__", classmethod(_instance_schema))  # noqa: B010 - a type checker objects to the plain way

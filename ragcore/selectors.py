@@ -1,7 +1,7 @@
 """Selects among several choices for a question, by a language model or by the vectors of the choices.
 
-There is always a selection. If a model's reply names no existing choice, the choice whose description is nearest to the
-question is selected; the reason and the trace record that.
+There is always a selection. If a model's reply names no existing choice, the choice whose description is
+nearest to the question is selected; the reason and the trace record that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
 
-__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+__path__: list[
+    str
+] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
@@ -59,7 +61,8 @@ class SingleSelection:
 
 @dataclass(frozen=True, slots=True)
 class SelectorResult:
-    """At least one selection, best first. `ind` and `reason` belong to a single selection; ValueError for several."""
+    """At least one selection, best first. `ind` and `reason` belong to a single selection; ValueError for
+    several."""
 
     selections: tuple[SingleSelection, ...]
 
@@ -91,15 +94,18 @@ class BaseSelector(PromptMixin, ABC):
     from_defaults = SameAsConstructor()
 
     def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
-        """ValueError without choices; LLMErrors, EmbeddingErrors; DimensionError for a question's vector of another width.
+        """ValueError without choices; LLMErrors, EmbeddingErrors; DimensionError for a question's vector of
+        another width.
 
-        The span "select" notes `selected` (indexes) and `reasons`; if they apply, also `no_such_choices`, `fell_back`, and
-        `shortened`, the number of choices that were cut to fit the model's window.
+        The span "select" notes `selected` (indexes) and `reasons`; if they apply, also `no_such_choices`,
+        `fell_back`, and `shortened`, the number of choices that were cut to fit the model's window.
         """
         if not choices:
             raise ValueError("there is nothing to select from")
         bundle = as_bundle(query)
-        with span("select", selector=type(self).__name__, question=bundle.query_str, choices=len(choices)) as step:
+        with span(
+            "select", selector=type(self).__name__, question=bundle.query_str, choices=len(choices)
+        ) as step:
             result = SelectorResult(tuple(self._select(choices, bundle, step)))
             step.note(selected=result.inds, reasons=result.reasons)
         return result
@@ -111,10 +117,13 @@ class BaseSelector(PromptMixin, ABC):
 
 
 class EmbeddingSingleSelector(BaseSelector):
-    """Selects the choice whose description has the highest cosine to the question, without a call of a language model.
+    """Selects the choice whose description has the highest cosine to the question, without a call of a
+    language model.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> EmbeddingSingleSelector(HashEmbedding()).select(["notes about boats", "notes about trees"], "Which trees?").ind
+    >>> EmbeddingSingleSelector(HashEmbedding()).select(
+    ...     ["notes about boats", "notes about trees"], "Which trees?"
+    ... ).ind
     1
     """
 
@@ -131,7 +140,9 @@ class _AskingSelector(BaseSelector):
     prompt_attributes: ClassVar = {"prompt": "_prompt"}
     by_function = False
 
-    def __init__(self, llm: LLM | None, embed_model: Embedder | None, ours: Prompt, prompt: Wording, most: int | None) -> None:
+    def __init__(
+        self, llm: LLM | None, embed_model: Embedder | None, ours: Prompt, prompt: Wording, most: int | None
+    ) -> None:
         if most is not None and most < 1:
             raise ValueError(f"max_outputs must be at least 1, not {most}")
         chosen = services(llm, embed_model)
@@ -143,10 +154,19 @@ class _AskingSelector(BaseSelector):
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
         most = self._most or len(choices)
         names = [_name(choice) for choice in choices]
-        values: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most), "num_choices": str(len(choices))}
+        values: dict[str, Variable] = {
+            "query_str": query.query_str,
+            "max_outputs": str(most),
+            "num_choices": str(len(choices)),
+        }
         described = [_description(choice) for choice in choices]
-        fitting = shorten_texts(self._llm, self._prompt, {**values, "choices": " ".join(names)}, described, step)
-        cards = tuple(Choice(place, text, name) for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1))
+        fitting = shorten_texts(
+            self._llm, self._prompt, {**values, "choices": " ".join(names)}, described, step
+        )
+        cards = tuple(
+            Choice(place, text, name)
+            for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1)
+        )
         selections = self._ask({**values, "choices": cards, "context_list": cards}, cards)
         reasons = dict(reversed(selections))  # the first reason of each choice wins
         named = list(dict.fromkeys(number for number, _ in selections))
@@ -157,7 +177,9 @@ class _AskingSelector(BaseSelector):
             return [SingleSelection(number - 1, reasons[number]) for number in chosen]
         step.note(fell_back=True)
         nearest = _nearest(self._embedder, choices, query)
-        return [replace(nearest, reason=f"The model named none of the {len(cards)} choices. {nearest.reason}")]
+        return [
+            replace(nearest, reason=f"The model named none of the {len(cards)} choices. {nearest.reason}")
+        ]
 
     def _ask(self, variables: Mapping[str, Variable], cards: Sequence[Choice]) -> list[tuple[int, str]]:
         """The numbers that the reply names, each with its reason."""
@@ -165,7 +187,9 @@ class _AskingSelector(BaseSelector):
         if self.by_function and self._llm.metadata.is_function_calling_model:
             call = replace(call, tools=(_SELECT,), tool_choice="select")
         generation = self._llm.generate(call)
-        replies = [str(called["function"]["arguments"]) for called in generation.tool_calls] or [generation.text]
+        replies = [str(called["function"]["arguments"]) for called in generation.tool_calls] or [
+            generation.text
+        ]
         return [selection for reply in replies for selection in read_selections(reply, cards)]
 
 
@@ -178,7 +202,9 @@ class LLMSingleSelector(_AskingSelector):
     'It is about trees.'
     """
 
-    def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Wording = SELECT_SINGLE) -> None:
+    def __init__(
+        self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Wording = SELECT_SINGLE
+    ) -> None:
         super().__init__(llm, embed_model, SELECT_SINGLE, prompt, 1)
 
 
@@ -206,7 +232,9 @@ class PydanticSingleSelector(LLMSingleSelector):
     """As LLMSingleSelector. A model that calls functions must reply by a function call.
 
     >>> from ragcore.llms import ScriptedLLM, ToolCall
-    >>> call = ToolCall.of("call_1", "select", '{"selections": [{"choice": 2, "reason": "It is about trees."}]}')
+    >>> call = ToolCall.of(
+    ...     "call_1", "select", '{"selections": [{"choice": 2, "reason": "It is about trees."}]}'
+    ... )
     >>> llm = ScriptedLLM([call], is_function_calling_model=True)
     >>> PydanticSingleSelector(llm).select(["boats", "trees"], "Which tree?").ind
     1
@@ -237,12 +265,15 @@ def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> Bas
 def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
     """The (number, reason) pairs of a model's reply, in its order; the numbers may not exist as choices.
 
-    The formats are tried in this order: JSON of any nesting; only numbers, as in "1 and 3"; broken JSON or YAML; lines that all
-    begin with a number, as in "(3) notes" or "3 - because"; words that name one choice, as in "Choice 2 is best". From broken
-    JSON on, the reason is the whole reply. Lines with words for every choice judge each of them, and select none.
+    The formats are tried in this order: JSON of any nesting; only numbers, as in "1 and 3"; broken JSON or
+    YAML; lines that all begin with a number, as in "(3) notes" or "3 - because"; words that name one choice,
+    as in "Choice 2 is best". From broken JSON on, the reason is the whole reply. Lines with words for every
+    choice judge each of them, and select none.
     """
     counts = Counter(choice.name.casefold() for choice in choices if choice.name)
-    names = {choice.name.casefold(): choice.number for choice in choices if counts[choice.name.casefold()] == 1}
+    names = {
+        choice.name.casefold(): choice.number for choice in choices if counts[choice.name.casefold()] == 1
+    }
     if selections := list(_in(parse_json_values(reply), names)):
         return selections
     reply = reply.strip()
@@ -287,7 +318,8 @@ class SelectionOutputParser(BaseOutputParser):
 
 
 def _numbered_lines(reply: str, choices: Sequence[Choice]) -> list[str]:
-    """The numbers at the beginnings of all lines; [] if one line begins differently, because it may negate the others."""
+    """The numbers at the beginnings of all lines; [] if one line begins differently, because it may negate
+    the others."""
     begun = [_NUMBERED.match(line) for line in reply.splitlines() if line.strip()]
     numbers = [(match["marked"] or match["plain"], match.string[match.end() :]) for match in begun if match]
     names = {choice.name.casefold() for choice in choices}
@@ -302,16 +334,19 @@ _SELECT: Mapping[str, Any] = {"type": "function", "function": {"name": "select",
 _KEYED = re.compile(r"""\bchoice["']?\s*:\s*["'(]*(-?\d{1,9})\b""")  # of broken JSON, or of YAML
 _ONE = r"\(?\d{1,9}\)?\.?"
 _ALONE = re.compile(rf"{_ONE}(?:(?:\s*[,;&+]\s*(?:and\s+)?|\s+and\s+|[ \t\r]*\n\s*){_ONE})*", re.IGNORECASE)
-_NUMBERED = re.compile(r"\s*(?:[-*•]\s+)?(?:\((?P<marked>\d{1,9})\)|(?P<plain>\d{1,9})(?:[.):]\s+|\s+[-–—]+\s+|\s*$)(?!\d))")
+_NUMBERED = re.compile(
+    r"\s*(?:[-*•]\s+)?(?:\((?P<marked>\d{1,9})\)|(?P<plain>\d{1,9})(?:[.):]\s+|\s+[-–—]+\s+|\s*$)(?!\d))"
+)
 _SINGLE = re.compile(
-    r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE
+    r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d{1,9})\b")
 
 
 def _in(value: Any, names: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """A number counts by itself, in a list, and as the "choice" of an object. Other values of an object are searched for
-    nested objects and lists."""
+    """A number counts by itself, in a list, and as the "choice" of an object. Other values of an object are
+    searched for nested objects and lists."""
     if isinstance(value, Mapping):
         number = _number(value.get("choice"), names)
         if number is not None:
@@ -331,7 +366,9 @@ def _number(value: Any, names: Mapping[str, int]) -> int | None:
     if isinstance(value, str):
         match = _NUMBER.match(value)
         return names.get(value.strip().casefold()) or (int(match.group(1)) if match else None)
-    whole = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+    whole = (isinstance(value, int) and not isinstance(value, bool)) or (
+        isinstance(value, float) and value.is_integer()
+    )
     return int(value) if whole else None
 
 
@@ -339,7 +376,9 @@ def _nearest(embedder: Embedder, choices: Choices, query: QueryBundle) -> Single
     rows = embedder.embed_passages([_description(choice) for choice in choices])
     cosines = rows @ unit_query(query_vector(embedder, query), rows.shape[1])  # (n, d) @ (d,) -> (n,)
     best = int(cosines.argmax())
-    return SingleSelection(best, f"Its description is the nearest to the question (cosine {float(cosines[best]):.2f}).")
+    return SingleSelection(
+        best, f"Its description is the nearest to the question (cosine {float(cosines[best]):.2f})."
+    )
 
 
 def _description(choice: HasDescription | str) -> str:

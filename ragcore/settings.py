@@ -1,7 +1,8 @@
-"""The defaults of constructors: `Settings`, and without them services that need no key, no server and no download.
+"""The defaults of constructors: `Settings`, and without them services that need no key, no server and no
+download.
 
-A script names its models in `Settings`. Only this module reads it, when an object is built; later changes do not affect
-existing objects. The application passes its services explicitly.
+A script names its models in `Settings`. Only this module reads it, when an object is built; later changes do
+not affect existing objects. The application passes its services explicitly.
 """
 
 from __future__ import annotations
@@ -34,17 +35,19 @@ class Transformation(Protocol):
 
 def _size(name: str) -> property:
     """A size of the prompt helper, in tokens, with a setter of its own."""
-    return property(attrgetter(f"prompt_helper.{name}"), lambda self, tokens: setattr(self, f"_{name}", tokens))
+    return property(
+        attrgetter(f"prompt_helper.{name}"), lambda self, tokens: setattr(self, f"_{name}", tokens)
+    )
 
 
 @dataclass(slots=True)
 class SettingsOfAScript:
-    """The choices of a script; None for the default. Sizes are in tokens. A `node_parser` replaces the SentenceSplitter with
-    the two chunk sizes.
+    """The choices of a script; None for the default. Sizes are in tokens. A `node_parser` replaces the
+    SentenceSplitter with the two chunk sizes.
 
-    `context_window` and `num_output`, also those of a `prompt_helper`, replace the metadata of the model of these settings,
-    also in requests to its server. Models that are passed to a constructor have their own sizes. Without a choice, they are the
-    sizes of the model.
+    `context_window` and `num_output`, also those of a `prompt_helper`, replace the metadata of the model of
+    these settings, also in requests to its server. Models that are passed to a constructor have their own
+    sizes. Without a choice, they are the sizes of the model.
 
     >>> from ragcore.llms import MockLLM
     >>> Settings.llm = MockLLM()
@@ -87,7 +90,11 @@ class SettingsOfAScript:
         helper = self._prompt_helper
         window = helper.context_window if helper and self._context_window is None else self._context_window
         output = helper.num_output if helper and self._num_output is None else self._num_output
-        return {name: size for name, size in (("context_window", window), ("num_output", output)) if size is not None}
+        return {
+            name: size
+            for name, size in (("context_window", window), ("num_output", output))
+            if size is not None
+        }
 
     @property
     def callback_manager(self) -> CallbackManager:
@@ -134,9 +141,12 @@ class Services:
 
 
 def services(
-    llm: LLM | None = None, embed_model: Embedder | str | None = None, transformations: Sequence[Transformation] | None = None
+    llm: LLM | None = None,
+    embed_model: Embedder | str | None = None,
+    transformations: Sequence[Transformation] | None = None,
 ) -> Services:
-    """The arguments; else those of `Settings`; else the extractive model, the bundled embedder, and a SentenceSplitter.
+    """The arguments; else those of `Settings`; else the extractive model, the bundled embedder, and a
+    SentenceSplitter.
 
     An embedder may be a name, see `embedder`. This function loads and sends nothing.
     """
@@ -146,7 +156,9 @@ def services(
     embed_model = embedder(embed_model)
     chosen = llm or Settings.llm or ExtractiveLLM(embed_model)
     if isinstance(chosen, str):
-        raise ValueError(f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})")
+        raise ValueError(
+            f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})"
+        )
     if llm is None and Settings.sizes:
         chosen = WindowedLLM(chosen, replace(chosen.metadata, **Settings.sizes))
     if transformations is None:
@@ -159,7 +171,8 @@ def services(
 def embedder(embed_model: Embedder | str | None = None) -> Embedder:
     """The argument; else that of `Settings`; else the bundled embedder.
 
-    The name "local:BAAI/bge-small-en-v1.5" is a model, "local" the bundled embedder. ValueError for any other text.
+    The name "local:BAAI/bge-small-en-v1.5" is a model, "local" the bundled embedder. ValueError for any other
+    text.
     """
     embed_model = embed_model or Settings.embed_model or "local"
     if not isinstance(embed_model, str):
@@ -167,7 +180,8 @@ def embedder(embed_model: Embedder | str | None = None) -> Embedder:
     place, _, name = embed_model.partition(":")
     if place != "local":
         raise ValueError(
-            f"embed_model is the text {embed_model!r}; give the model itself, or 'local:' and the name or folder of one"
+            f"embed_model is the text {embed_model!r}; give the model itself, or 'local:' and the name "
+            "or folder of one"
         )
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
@@ -206,7 +220,8 @@ def set_global_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> None:
 
 
 def get_tokenizer() -> Callable[[str], Sized]:
-    """A function that splits a text into tokens, texts or numbers: that of `Settings` or of the bundled embedder.
+    """A function that splits a text into tokens, texts or numbers: that of `Settings` or of the bundled
+    embedder.
 
     >>> len(get_tokenizer()("One two three"))
     3
@@ -234,7 +249,10 @@ def set_global_handler(eval_mode: str) -> None:
     from ragcore.callbacks import SimpleLLMHandler
 
     if eval_mode != "simple":
-        raise ValueError(f"there is no handler {eval_mode!r} here, only 'simple'; docs/reference says how traces go to others")
+        raise ValueError(
+            f"there is no handler {eval_mode!r} here, only 'simple'; docs/reference says how traces go "
+            "to others"
+        )
     Settings.callback_manager.add_handler(SimpleLLMHandler())
 
 
@@ -256,7 +274,8 @@ globals_helper = SimpleNamespace(tokenizer=lambda text: get_tokenizer()(text))
 
 
 def get_cache_dir() -> str:
-    """The folder for caches that scripts share with LlamaIndex, which exists: LLAMA_INDEX_CACHE_DIR, or that of the system."""
+    """The folder for caches that scripts share with LlamaIndex, which exists: LLAMA_INDEX_CACHE_DIR, or that
+    of the system."""
     import platformdirs
 
     folder = os.environ.get("LLAMA_INDEX_CACHE_DIR") or platformdirs.user_cache_dir("llama_index")

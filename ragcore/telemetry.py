@@ -49,7 +49,8 @@ class JsonLines(Listener):
             file.write(line + "\n")
 
 
-# https://github.com/open-telemetry/semantic-conventions-genai: the operation, and the fact that names its object
+# https://github.com/open-telemetry/semantic-conventions-genai: the operation, and the fact that names its
+# object
 _OPERATIONS = {
     "llm": ("chat", "model"),
     "embed": ("embeddings", "model"),
@@ -74,14 +75,17 @@ _ATTRIBUTES = {
     "tool": {"tool": "gen_ai.tool.name"},
     "agent": {"mode": "gen_ai.agent.name"},
 }
-_NO_TEXTS = frozenset({"mode", "engine", "name", "retriever", "prompt", "pipeline", "transform", "extractor", "selector"})
+_NO_TEXTS = frozenset(
+    {"mode", "engine", "name", "retriever", "prompt", "pipeline", "transform", "extractor", "selector"}
+)
 
 
 class OpenTelemetry(Listener):
-    """Sends each finished trace by the semantic conventions for generative AI; other facts are sent as `ragcore.<fact>`.
+    """Sends each finished trace by the semantic conventions for generative AI; other facts are sent as
+    `ragcore.<fact>`.
 
-    Only numbers and names are sent, with `message_texts` also questions, messages and answers. A trace joins the OpenTelemetry
-    trace that was active at its start. `tracer_provider` is the global one by default.
+    Only numbers and names are sent, with `message_texts` also questions, messages and answers. A trace joins
+    the OpenTelemetry trace that was active at its start. `tracer_provider` is the global one by default.
     """
 
     def __init__(self, tracer_provider: TracerProvider | None = None, *, message_texts: bool = False) -> None:
@@ -180,7 +184,12 @@ def _message_sent(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _message(role: str, text: str, tool_calls: Any = ()) -> dict[str, Any]:
     calls = [
-        {"type": "tool_call", "id": call["id"], "name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+        {
+            "type": "tool_call",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "arguments": call["function"]["arguments"],
+        }
         for call in tool_calls
     ]
     return {"role": role, "parts": [*([{"type": "text", "content": text}] if text else []), *calls]}

@@ -1,4 +1,5 @@
-"""Turns the parameters of a Python function into the arguments of a tool: schema, descriptions, and the call itself."""
+"""Turns the parameters of a Python function into the arguments of a tool: schema, descriptions, and the call
+itself."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def context_parameter(function: Callable[..., Any] | None) -> str | None:
 
 def signature_without(function: Callable[..., Any], hidden: Collection[str]) -> inspect.Signature:
     signature = signature_of(function)
-    return signature.replace(parameters=[each for name, each in signature.parameters.items() if name not in hidden])
+    return signature.replace(
+        parameters=[each for name, each in signature.parameters.items() if name not in hidden]
+    )
 
 
 def create_schema_from_function(
@@ -31,7 +34,8 @@ def create_schema_from_function(
     additional_fields: Sequence[tuple[str, Any] | tuple[str, Any, Any]] = (),
     ignore_fields: Collection[str] = (),
 ) -> type[BaseModel]:
-    """A model of the function's parameters, without `*args` and `ignore_fields`. With `**kwargs` the model allows any name.
+    """A model of the function's parameters, without `*args` and `ignore_fields`. With `**kwargs` the model
+    allows any name.
 
     `additional_fields` are names and types, optionally with a default.
 
@@ -40,7 +44,9 @@ def create_schema_from_function(
     """
     signature = signature_of(func)
     described = _descriptions(inspect.getdoc(func) or "", signature.parameters)
-    fields: dict[str, Any] = {field: (kind, default[0] if default else ...) for field, kind, *default in additional_fields}
+    fields: dict[str, Any] = {
+        field: (kind, default[0] if default else ...) for field, kind, *default in additional_fields
+    }
     further = False
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -52,8 +58,13 @@ def create_schema_from_function(
             field_name = f"{parameter.name.strip('_')}_" if clashes else parameter.name
             kind = _kind(parameter, described.get(parameter.name))
             is_field = isinstance(default, FieldInfo)
-            fields[field_name] = (kind, default if is_field else Field(default, alias=parameter.name if clashes else None))
-    config = ConfigDict(extra="allow" if further else "forbid", arbitrary_types_allowed=True, protected_namespaces=())
+            fields[field_name] = (
+                kind,
+                default if is_field else Field(default, alias=parameter.name if clashes else None),
+            )
+    config = ConfigDict(
+        extra="allow" if further else "forbid", arbitrary_types_allowed=True, protected_namespaces=()
+    )
     model: type[BaseModel] = create_model(name, __config__=config, **fields)
     return model
 
@@ -62,14 +73,17 @@ def _kind(parameter: inspect.Parameter, described: str | None) -> Any:
     """The annotation with a description: the text in `Annotated`, else that of the docstring."""
     unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
     kind = Any if unknown else parameter.annotation
-    description = next((note for note in getattr(kind, "__metadata__", ()) if isinstance(note, str)), described)
+    description = next(
+        (note for note in getattr(kind, "__metadata__", ()) if isinstance(note, str)), described
+    )
     return Annotated[kind, Field(description=description)] if description else kind
 
 
 def _descriptions(docstring: str, parameters: Mapping[str, Any]) -> dict[str, str]:
     """The docstring's descriptions of parameters, in the style of Google, Sphinx or Javadoc."""
     pairs = (
-        (match["sphinx"] or match["google"] or match["java"], match["text"].strip()) for match in _DESCRIBED.finditer(docstring)
+        (match["sphinx"] or match["google"] or match["java"], match["text"].strip())
+        for match in _DESCRIBED.finditer(docstring)
     )
     return {name: text for name, text in pairs if name in parameters}
 

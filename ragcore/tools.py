@@ -1,7 +1,9 @@
-"""Tools: functions, query engines and retrievers that a language model may call by name, with arguments as JSON.
+"""Tools: functions, query engines and retrievers that a language model may call by name, with arguments as
+JSON.
 
-`metadata` describes a tool to the model. A tool called from Python behaves like its function. Agents call `run_tool`, which
-checks the arguments against the schema and turns a failure into a text on which the model can act.
+`metadata` describes a tool to the model. A tool called from Python behaves like its function. Agents call
+`run_tool`, which checks the arguments against the schema and turns a failure into a text on which the model
+can act.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class DefaultToolFnSchema(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolMetadata:
-    """The description of a tool for a model. With `return_direct` the tool's result is the answer, if it is the only call.
+    """The description of a tool for a model. With `return_direct` the tool's result is the answer, if it is
+    the only call.
 
     >>> ToolMetadata("Adds two numbers.", "add").card.name
     'add'
@@ -70,13 +73,18 @@ class ToolMetadata:
         return ToolCard(self.name, self.description, self.fn_schema_str)
 
     def to_openai_tool(self, skip_length_check: bool = False) -> dict[str, Any]:
-        """The tool in OpenAI's format. ValueError for a description of more than 1024 characters, which OpenAI refuses."""
+        """The tool in OpenAI's format. ValueError for a description of more than 1024 characters, which
+        OpenAI refuses."""
         if len(self.description) > LONGEST_DESCRIPTION and not skip_length_check:
             raise ValueError(
                 f"the description of the tool {self.name!r} has {len(self.description)} characters; at most "
                 f"{LONGEST_DESCRIPTION} can be sent: give a shorter one as description=..."
             )
-        function = {"name": self.name, "description": self.description, "parameters": self.get_parameters_dict()}
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.get_parameters_dict(),
+        }
         return {"type": "function", "function": function}
 
 
@@ -153,9 +161,11 @@ class BaseTool(ABC):
 
 
 class FunctionTool(BaseTool):
-    """A Python function as a tool. Its schema comes from the annotations; a parameter without one accepts any value.
+    """A Python function as a tool. Its schema comes from the annotations; a parameter without one accepts any
+    value.
 
-    `call` runs an async function in an event loop of its own; `acall` runs a synchronous function in a thread.
+    `call` runs an async function in an event loop of its own; `acall` runs a synchronous function in a
+    thread.
 
     >>> def multiply(a: int, b: int) -> int:
     ...     return a * b
@@ -170,7 +180,9 @@ class FunctionTool(BaseTool):
         async_fn: Callable[..., Coroutine[Any, Any, Any]] | None = None,
         partial_params: Mapping[str, Any] | None = None,
     ) -> None:
-        if fn is not None and (inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)):
+        if fn is not None and (
+            inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+        ):
             fn, async_fn = None, async_fn or fn
         function = fn or async_fn
         if function is None:
@@ -198,11 +210,12 @@ class FunctionTool(BaseTool):
         tool_metadata: ToolMetadata | None = None,
         partial_params: Mapping[str, Any] | None = None,
     ) -> FunctionTool:
-        """The defaults are the function's name, its signature and docstring as description, and a schema of its parameters.
+        """The defaults are the function's name, its signature and docstring as description, and a schema of
+        its parameters.
 
-        `partial_params` are fixed arguments that the model does not see; an agent passes the Context of its workflow to a
-        parameter of that type. `Annotated[int, "..."]` describes a parameter; so does "name: ..." or ":param name: ..." in the
-        docstring.
+        `partial_params` are fixed arguments that the model does not see; an agent passes the Context of its
+        workflow to a parameter of that type. `Annotated[int, "..."]` describes a parameter; so does "name:
+        ..." or ":param name: ..." in the docstring.
         """
         function = fn or async_fn
         if function is None:
@@ -210,7 +223,9 @@ class FunctionTool(BaseTool):
         if tool_metadata is None:
             name = name or str(getattr(function, "__name__", type(function).__name__))
             hidden = {*(partial_params or {}), context_parameter(function) or "", "self"}
-            described = f"{name}{signature_without(function, hidden)}\n{inspect.getdoc(function) or ''}".strip()
+            described = (
+                f"{name}{signature_without(function, hidden)}\n{inspect.getdoc(function) or ''}".strip()
+            )
             schema = fn_schema or create_schema_from_function(name, function, ignore_fields=hidden)
             tool_metadata = ToolMetadata(description or described, name, schema, return_direct)
         return cls(fn, tool_metadata, async_fn, partial_params)
@@ -242,7 +257,8 @@ def _run_to_end(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Decorates a function, async or not, as a tool: `@tool`, or `@tool(name="...", ...)` with options of `from_defaults`.
+    """Decorates a function, async or not, as a tool: `@tool`, or `@tool(name="...", ...)` with options of
+    `from_defaults`.
 
     >>> @tool(name="sum")
     ... def add(a: int, b: int) -> int:
@@ -278,7 +294,9 @@ class QueryEngineTool(BaseTool):
     '40 m [1]'
     """
 
-    def __init__(self, query_engine: HasQuery, metadata: ToolMetadata, resolve_input_errors: bool = True) -> None:
+    def __init__(
+        self, query_engine: HasQuery, metadata: ToolMetadata, resolve_input_errors: bool = True
+    ) -> None:
         self.query_engine = query_engine
         self.metadata = metadata
         self.resolve_input_errors = resolve_input_errors
@@ -292,7 +310,9 @@ class QueryEngineTool(BaseTool):
         return_direct: bool = False,
         resolve_input_errors: bool = True,
     ) -> QueryEngineTool:
-        return cls(query_engine, ToolMetadata(description, name, return_direct=return_direct), resolve_input_errors)
+        return cls(
+            query_engine, ToolMetadata(description, name, return_direct=return_direct), resolve_input_errors
+        )
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         if not self.resolve_input_errors and not args and "input" not in kwargs:
@@ -343,10 +363,12 @@ def _query_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
 
 
 class BaseToolSpec:
-    """A class whose methods are tools. `spec_functions` are their names, or pairs of a method and its async version.
+    """A class whose methods are tools. `spec_functions` are their names, or pairs of a method and its async
+    version.
 
     >>> class Greeter(BaseToolSpec):
     ...     spec_functions = ["greet"]
+    ...
     ...     def greet(self, name: str) -> str:
     ...         return f"Hello, {name}"
     >>> [tool.metadata.name for tool in Greeter().to_tool_list()]
@@ -366,7 +388,9 @@ class BaseToolSpec:
             name, async_name = (names, f"a{names}") if isinstance(names, str) else names
             metadata = (func_to_metadata_mapping or {}).get(name)
             async_fn = getattr(self, async_name, None)
-            tools.append(FunctionTool.from_defaults(getattr(self, name), async_fn=async_fn, tool_metadata=metadata))
+            tools.append(
+                FunctionTool.from_defaults(getattr(self, name), async_fn=async_fn, tool_metadata=metadata)
+            )
         return tools
 
     to_tool_list_async = awaitable(to_tool_list)
@@ -379,12 +403,16 @@ class RetrievedPassages:
     source_nodes: Sequence[NodeWithScore]
 
     def __str__(self) -> str:
-        passages = (Passage(hit.get_content(MetadataMode.LLM), number) for number, hit in enumerate(self.source_nodes, 1))
+        passages = (
+            Passage(hit.get_content(MetadataMode.LLM), number)
+            for number, hit in enumerate(self.source_nodes, 1)
+        )
         return "\n\n".join(map(str, passages)) or "Nothing was found."
 
 
 def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
-    """The tool's result for a model's arguments. If they are invalid or the tool fails, the result is an error text.
+    """The tool's result for a model's arguments. If they are invalid or the tool fails, the result is an
+    error text.
 
     >>> run_tool(FunctionTool.from_defaults(abs, name="abs"), {"x": -3}).content
     '3'
@@ -395,7 +423,9 @@ def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
         try:
             output = replace(tool.call(**check_arguments(about, arguments)), raw_input=raw_input)
         except Exception as error:  # noqa: BLE001  # the model sees any error of a tool as its result, and may go on
-            output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, raw_input, error, is_error=True)
+            output = ToolOutput(
+                f"Error: {str(error) or type(error).__name__}", about.name, raw_input, error, is_error=True
+            )
         step.note(result=output.content, is_error=output.is_error)
     return output
 
@@ -410,7 +440,8 @@ def as_json(value: Any) -> str:
 
 
 def _text_of(result: Any) -> str:
-    """The text of a function's result for a model: the texts of blocks and nodes; other values as JSON or by `str`."""
+    """The text of a function's result for a model: the texts of blocks and nodes; other values as JSON or by
+    `str`."""
     items = result if isinstance(result, list | tuple) else [result]
     if items and all(isinstance(item, BaseNode) for item in items):
         return "\n\n".join(item.get_content(MetadataMode.LLM) for item in items)
@@ -432,7 +463,9 @@ def get_function_tool(output_cls: type[BaseModel]) -> FunctionTool:
     Song(title='Rain')
     """
     name, description = output_cls.__name__, output_cls.__doc__ or f"Makes a {output_cls.__name__}."
-    return FunctionTool.from_defaults(lambda **values: output_cls(**values), name, description, fn_schema=output_cls)
+    return FunctionTool.from_defaults(
+        lambda **values: output_cls(**values), name, description, fn_schema=output_cls
+    )
 
 
 def as_tools(tools: Sequence[Any]) -> list[Any]:
@@ -448,14 +481,18 @@ def as_tools(tools: Sequence[Any]) -> list[Any]:
 
 
 def check_arguments(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
-    """The arguments by parameter name, converted and completed with defaults by the schema. ArgumentsError."""
+    """The arguments by parameter name, converted and completed with defaults by the schema.
+    ArgumentsError."""
     try:
         model = about.fn_schema.model_validate(arguments)
     except ValidationError as error:
         wrong = "; ".join(
-            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (given: {as_json(problem['input'])[:80]})"
+            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (given: "
+            f"{as_json(problem['input'])[:80]})"
             for problem in error.errors(include_url=False)
         )
-        raise ArgumentsError(f"the arguments do not fit {about.name}. {wrong}. It takes: {about.fn_schema_str}") from error
+        raise ArgumentsError(
+            f"the arguments do not fit {about.name}. {wrong}. It takes: {about.fn_schema_str}"
+        ) from error
     fields = about.fn_schema.model_fields
     return {(name in fields and fields[name].alias) or name: value for name, value in model}

@@ -1,4 +1,5 @@
-"""Steps that hand events to each other: the package `llama-index-workflows` (extra: workflow), by the names of LlamaIndex.
+"""Steps that hand events to each other: the package `llama-index-workflows` (extra: workflow), by the names
+of LlamaIndex.
 
 >>> import asyncio
 >>> class Greet(Workflow):

@@ -1,8 +1,9 @@
-"""Makes the sample documents from their sources: `python -m sample.build` writes sample/documents, the same bytes each time.
+"""Makes the sample documents from their sources: `python -m sample.build` writes sample/documents, the same
+bytes each time.
 
-The sources are plain text. A line `key: value` at the top of a source is about the whole document; `# ` and `## ` are
-headings; lines of `| a | b |` are a table, whose first row is its head; `table: ` before one is its caption; `{figure: name}`
-is a drawing made here.
+The sources are plain text. A line `key: value` at the top of a source is about the whole document; `# ` and
+`## ` are headings; lines of `| a | b |` are a table, whose first row is its head; `table: ` before one is its
+caption; `{figure: name}` is a drawing made here.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -33,7 +34,8 @@ MADE = datetime(2025, 5, 19, 9, 0, 0, tzinfo=UTC)  # written into files that mus
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, paragraph, list item, caption, signature or figure with its text, or a table with its rows."""
+    """A heading, paragraph, list item, caption, signature or figure with its text, or a table with its
+    rows."""
 
     kind: str
     text: str = ""
@@ -73,7 +75,14 @@ def parse(text: str) -> Source:
     return Source(about, tuple(blocks))
 
 
-_MARKS = (("## ", "h2"), ("# ", "h1"), ("- ", "item"), ("table: ", "caption"), ("signed: ", "signed"), ("notes: ", "notes"))
+_MARKS = (
+    ("## ", "h2"),
+    ("# ", "h1"),
+    ("- ", "item"),
+    ("table: ", "caption"),
+    ("signed: ", "signed"),
+    ("notes: ", "notes"),
+)
 
 
 def _line(line: str) -> Block:
@@ -126,7 +135,9 @@ def _pdf(title: str, author: str, story: list[Any], templates: list[Any]) -> byt
     from reportlab.platypus import BaseDocTemplate
 
     out = io.BytesIO()
-    document = BaseDocTemplate(out, pagesize=A4, title=title, author=author, invariant=1, pageTemplates=templates)
+    document = BaseDocTemplate(
+        out, pagesize=A4, title=title, author=author, invariant=1, pageTemplates=templates
+    )
     document.build(story)
     return out.getvalue()
 
@@ -159,22 +170,55 @@ def _styles(look: Look) -> dict[str, Any]:
         "p": base,
         "first": style("first", {"firstLineIndent": 0}),
         "h1": style(
-            "h1", {**head, "fontSize": look.heading, "leading": look.heading * 1.25, "spaceBefore": 20, "spaceAfter": 8}
+            "h1",
+            {
+                **head,
+                "fontSize": look.heading,
+                "leading": look.heading * 1.25,
+                "spaceBefore": 20,
+                "spaceAfter": 8,
+            },
         ),
-        "h2": style("h2", {**head, "fontSize": size + 1.6, "leading": leading + 1, "spaceBefore": 9, "spaceAfter": 4}),
-        "caption": style("caption", {**head, "fontSize": size - 0.8, "spaceBefore": 8, "spaceAfter": 4, "keepWithNext": 1}),
-        "legend": style("legend", {**plain, "fontName": look.italic, "fontSize": size - 1.2, "spaceAfter": 10}),
+        "h2": style(
+            "h2", {**head, "fontSize": size + 1.6, "leading": leading + 1, "spaceBefore": 9, "spaceAfter": 4}
+        ),
+        "caption": style(
+            "caption", {**head, "fontSize": size - 0.8, "spaceBefore": 8, "spaceAfter": 4, "keepWithNext": 1}
+        ),
+        "legend": style(
+            "legend", {**plain, "fontName": look.italic, "fontSize": size - 1.2, "spaceAfter": 10}
+        ),
         "signed": style("signed", {**plain, "fontName": look.italic, "spaceBefore": 8}),
         "cell": style("cell", {**plain, "fontSize": size - 1.2, "leading": leading - 2.6, "spaceAfter": 0}),
         "head": style(
-            "head", {**plain, "fontName": look.bold, "fontSize": size - 1.2, "leading": leading - 2.6, "spaceAfter": 0}
+            "head",
+            {
+                **plain,
+                "fontName": look.bold,
+                "fontSize": size - 1.2,
+                "leading": leading - 2.6,
+                "spaceAfter": 0,
+            },
         ),
         "title": style(
-            "title", {"alignment": TA_CENTER, "firstLineIndent": 0, "fontName": look.bold, "fontSize": 34, "leading": 42}
+            "title",
+            {
+                "alignment": TA_CENTER,
+                "firstLineIndent": 0,
+                "fontName": look.bold,
+                "fontSize": 34,
+                "leading": 42,
+            },
         ),
         "subtitle": style(
             "subtitle",
-            {"alignment": TA_CENTER, "firstLineIndent": 0, "fontName": look.italic, "fontSize": 16, "leading": 22},
+            {
+                "alignment": TA_CENTER,
+                "firstLineIndent": 0,
+                "fontName": look.italic,
+                "fontSize": 16,
+                "leading": 22,
+            },
         ),
         "imprint": style("imprint", {"alignment": TA_CENTER, "firstLineIndent": 0, "spaceBefore": 6}),
     }
@@ -192,7 +236,9 @@ def _flow(source: Source, look: Look, width: float) -> list[Any]:
         if block.kind in ("h1", "h2"):
             # A heading takes at least three lines, or the head of a table, along with it.
             follows = source.blocks[n + 1].kind if n + 1 < len(source.blocks) else ""
-            story.append(CondPageBreak(look.heading * 1.5 + (12 if follows == "caption" else 4) * look.leading))
+            story.append(
+                CondPageBreak(look.heading * 1.5 + (12 if follows == "caption" else 4) * look.leading)
+            )
         if block.kind == "caption":
             caption = Paragraph(text, styles["caption"])
         elif block.kind == "table":
@@ -200,7 +246,11 @@ def _flow(source: Source, look: Look, width: float) -> list[Any]:
             caption = None
         elif block.kind == "figure":
             drawing, legend = FIGURES[block.text](width)
-            story.append(KeepTogether([Spacer(1, 8), drawing, Spacer(1, 4), Paragraph(curly(legend), styles["legend"])]))
+            story.append(
+                KeepTogether(
+                    [Spacer(1, 8), drawing, Spacer(1, 4), Paragraph(curly(legend), styles["legend"])]
+                )
+            )
         else:
             name = "p" if block.kind == "p" and after_text else {"p": "first"}.get(block.kind, block.kind)
             story.append(Paragraph(text, styles[name]))
@@ -244,12 +294,20 @@ def _figure_section(width: float) -> tuple[Any, str]:
     drawing = Drawing(width, height)
     x0, y0, x1, y1 = width * 0.26, 34.0, width * 0.66, 158.0
     chalk, sea, ink = HexColor("#e9e4d6"), HexColor("#bcd3da"), HexColor("#333333")
-    drawing.add(Polygon([x0 - 6, y0, x1, y1, width, y1, width, 0, x0 - 6, 0], fillColor=chalk, strokeColor=None))
+    drawing.add(
+        Polygon([x0 - 6, y0, x1, y1, width, y1, width, 0, x0 - 6, 0], fillColor=chalk, strokeColor=None)
+    )
     drawing.add(Rect(0, 0, x0 - 52, 22, fillColor=sea, strokeColor=None))
     drawing.add(Rect(x0 - 52, 0, 46, y0, fillColor=HexColor("#cfcabb"), strokeColor=None))
     drawing.add(Line(x0, y0 + 4, x1, y1 + 4, strokeColor=ink, strokeWidth=1.6))
     drawing.add(Rect(x1 + 22, y1, 54, 32, fillColor=HexColor("#b4725a"), strokeColor=ink, strokeWidth=0.5))
-    drawing.add(Polygon([x1 + 16, y1 + 32, x1 + 49, y1 + 50, x1 + 82, y1 + 32], fillColor=HexColor("#5a6470"), strokeColor=ink))
+    drawing.add(
+        Polygon(
+            [x1 + 16, y1 + 32, x1 + 49, y1 + 50, x1 + 82, y1 + 32],
+            fillColor=HexColor("#5a6470"),
+            strokeColor=ink,
+        )
+    )
     drawing.add(Rect(x1 + 92, y1 - 30, 46, 22, fillColor=sea, strokeColor=ink, strokeWidth=0.5))
     drawing.add(Circle(x1 + 8, y1 + 10, 10, fillColor=None, strokeColor=ink, strokeWidth=1.4))
     for share, colour, name, dx in ((0.2, "#2f6b4f", "Prudence", -74), (0.72, "#b23a36", "Patience", -70)):
@@ -272,7 +330,10 @@ def _figure_section(width: float) -> tuple[Any, str]:
         (x0 + (x1 - x0) * 0.55, y0 + (y1 - y0) * 0.28, "71 metres of track, rising 44"),
     ):
         drawing.add(String(x, y, label, fontName="Times-Roman", fontSize=9.5, fillColor=ink))
-    return drawing, "Figure 1. The line in section, not to scale. The tank is the pale wedge beneath each car."
+    return (
+        drawing,
+        "Figure 1. The line in section, not to scale. The tank is the pale wedge beneath each car.",
+    )
 
 
 def _figure_speed(width: float) -> tuple[Any, str]:
@@ -283,26 +344,69 @@ def _figure_speed(width: float) -> tuple[Any, str]:
     height, left, bottom = 170.0, 40.0, 30.0
     drawing = Drawing(width, height)
     ink, line, limit = HexColor("#333333"), HexColor("#1f3a5f"), HexColor("#b23a36")
-    across, up = (width - left - 90) / 40, (height - bottom - 20) / 2.0  # points to the second, to the metre per second
+    across, up = (
+        (width - left - 90) / 40,
+        (height - bottom - 20) / 2.0,
+    )  # points to the second, to the metre per second
     drawing.add(Line(left, bottom, left + 40 * across, bottom, strokeColor=ink))
     drawing.add(Line(left, bottom, left, bottom + 2.0 * up, strokeColor=ink))
     for tenth in range(0, 21, 5):
         y = bottom + tenth / 10 * up
         drawing.add(Line(left - 3, y, left, y, strokeColor=ink))
-        drawing.add(String(left - 24, y - 3, f"{tenth / 10:.1f}", fontName="Helvetica", fontSize=8.5, fillColor=ink))
+        drawing.add(
+            String(left - 24, y - 3, f"{tenth / 10:.1f}", fontName="Helvetica", fontSize=8.5, fillColor=ink)
+        )
     for second in range(0, 41, 10):
         x = left + second * across
         drawing.add(Line(x, bottom - 3, x, bottom, strokeColor=ink))
-        drawing.add(String(x - 4, bottom - 14, str(second), fontName="Helvetica", fontSize=8.5, fillColor=ink))
-    drawing.add(Line(left, bottom + 1.5 * up, left + 40 * across, bottom + 1.5 * up, strokeColor=limit, strokeDashArray=[4, 3]))
-    drawing.add(String(left + 40 * across + 5, bottom + 1.5 * up - 3, "clamp set at 1.50", fontName="Helvetica", fontSize=8.5))
-    speeds = [(0.0, 0.0), (4, 0.35), (8, 0.66), (12, 0.9), (16, 1.1), (20, 1.24), (24, 1.37), (28, 1.47), (30, 1.53)]
+        drawing.add(
+            String(x - 4, bottom - 14, str(second), fontName="Helvetica", fontSize=8.5, fillColor=ink)
+        )
+    drawing.add(
+        Line(
+            left,
+            bottom + 1.5 * up,
+            left + 40 * across,
+            bottom + 1.5 * up,
+            strokeColor=limit,
+            strokeDashArray=[4, 3],
+        )
+    )
+    drawing.add(
+        String(
+            left + 40 * across + 5,
+            bottom + 1.5 * up - 3,
+            "clamp set at 1.50",
+            fontName="Helvetica",
+            fontSize=8.5,
+        )
+    )
+    speeds = [
+        (0.0, 0.0),
+        (4, 0.35),
+        (8, 0.66),
+        (12, 0.9),
+        (16, 1.1),
+        (20, 1.24),
+        (24, 1.37),
+        (28, 1.47),
+        (30, 1.53),
+    ]
     speeds += [(31, 1.62), (32, 1.1), (33, 0.4), (33.6, 0.0), (40, 0.0)]
     points = [value for second, speed in speeds for value in (left + second * across, bottom + speed * up)]
     drawing.add(PolyLine(points, strokeColor=line, strokeWidth=1.8))
-    drawing.add(String(left + 31 * across + 4, bottom + 1.66 * up, "1.62", fontName="Helvetica-Bold", fontSize=8.5))
-    drawing.add(String(left + 14 * across, 4, "seconds after leaving", fontName="Helvetica", fontSize=8.5, fillColor=ink))
-    return drawing, "Figure 1. Speed of Patience on the last journey, in metres per second, from the data logger."
+    drawing.add(
+        String(left + 31 * across + 4, bottom + 1.66 * up, "1.62", fontName="Helvetica-Bold", fontSize=8.5)
+    )
+    drawing.add(
+        String(
+            left + 14 * across, 4, "seconds after leaving", fontName="Helvetica", fontSize=8.5, fillColor=ink
+        )
+    )
+    return (
+        drawing,
+        "Figure 1. Speed of Patience on the last journey, in metres per second, from the data logger.",
+    )
 
 
 FIGURES: dict[str, Callable[[float], tuple[Any, str]]] = {"section": _figure_section, "speed": _figure_speed}
@@ -312,7 +416,15 @@ def _book(name: str, look: Look, running: str) -> bytes:
     """A title page, then numbered pages with a running head."""
     from reportlab.lib.colors import HexColor
     from reportlab.lib.pagesizes import A4
-    from reportlab.platypus import Frame, HRFlowable, NextPageTemplate, PageBreak, PageTemplate, Paragraph, Spacer
+    from reportlab.platypus import (
+        Frame,
+        HRFlowable,
+        NextPageTemplate,
+        PageBreak,
+        PageTemplate,
+        Paragraph,
+        Spacer,
+    )
 
     source = _read(name)
     wide, high = A4
@@ -336,7 +448,9 @@ def _book(name: str, look: Look, running: str) -> bytes:
         canvas.setLineWidth(0.5)
         canvas.line(MARGIN, high - 56, wide - MARGIN, high - 56)
 
-    frame = Frame(MARGIN, 62, width, high - 62 - 70, leftPadding=0, rightPadding=0, topPadding=0, bottomPadding=0)
+    frame = Frame(
+        MARGIN, 62, width, high - 62 - 70, leftPadding=0, rightPadding=0, topPadding=0, bottomPadding=0
+    )
     templates = [PageTemplate("cover", [frame], onPage=cover), PageTemplate("page", [frame], onPage=page)]
     styles = _styles(look)
     about = {key: escape(curly(value), quote=False) for key, value in source.about.items()}
@@ -394,8 +508,12 @@ def _newspaper(name: str) -> bytes:
     headline = frame(side, top, wide - 2 * side, 76)
     columns = [frame(side + n * (column + gap), 36, column, top - 36) for n in (0, 1)]
     styles = _styles(PRESS)
-    big = ParagraphStyle("headline", parent=styles["h1"], fontSize=34, leading=38, spaceBefore=0, spaceAfter=4)
-    deck = ParagraphStyle("deck", parent=styles["h2"], fontName=PRESS.italic, fontSize=15, leading=19, spaceBefore=0)
+    big = ParagraphStyle(
+        "headline", parent=styles["h1"], fontSize=34, leading=38, spaceBefore=0, spaceAfter=4
+    )
+    deck = ParagraphStyle(
+        "deck", parent=styles["h2"], fontName=PRESS.italic, fontSize=15, leading=19, spaceBefore=0
+    )
     story = [
         Paragraph(curly(source.blocks[0].text), big),
         Paragraph(curly(source.blocks[1].text), deck),
@@ -499,7 +617,10 @@ def _xlsx() -> bytes:
     for block in _read("figures-notes.md").blocks:
         remarks.append([curly(block.text)])
         remarks.cell(remarks.max_row, 1).alignment = Alignment(wrap_text=True, vertical="top")
-    book.properties.title, book.properties.creator = "Gannerby Cliff Railway: passengers and money", "Alison Frome"
+    book.properties.title, book.properties.creator = (
+        "Gannerby Cliff Railway: passengers and money",
+        "Alison Frome",
+    )
     book.properties.created = book.properties.modified = MADE.replace(tzinfo=None)
     out = io.BytesIO()
     book.save(out)
@@ -513,13 +634,16 @@ def _number(cell: str) -> str | int | float:
 
 
 def _dateless_zip(data: bytes) -> bytes:
-    """The same archive with every entry, and every date inside its properties, at MADE: savers write the time of saving."""
+    """The same archive with every entry, and every date inside its properties, at MADE: savers write the time
+    of saving."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in sorted(old.namelist(), key=lambda name: (name != "[Content_Types].xml", name)):
             content = old.read(name)
             if name == "docProps/core.xml":
-                content = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", MADE.strftime("%Y-%m-%dT%H:%M:%SZ").encode(), content)
+                content = re.sub(
+                    rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", MADE.strftime("%Y-%m-%dT%H:%M:%SZ").encode(), content
+                )
             entry = zipfile.ZipInfo(name, MADE.timetuple()[:6])
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
@@ -539,7 +663,9 @@ def _html(name: str) -> bytes:
             rows = []
             for n, row in enumerate(block.rows):
                 tag = "td" if n else "th"
-                rows.append("<tr>" + "".join(f"<{tag}>{escape(cell, quote=False)}</{tag}>" for cell in row) + "</tr>")
+                rows.append(
+                    "<tr>" + "".join(f"<{tag}>{escape(cell, quote=False)}</{tag}>" for cell in row) + "</tr>"
+                )
             body.append("<table>\n" + "\n".join(rows) + "\n</table>")
         else:
             tag = {"h1": "h2"}.get(block.kind, "p")
@@ -547,9 +673,13 @@ def _html(name: str) -> bytes:
     title, subtitle = source.about["title"], source.about["subtitle"]
     style = "body { font: 17px/1.6 Georgia, serif; max-width: 40em; margin: 2em auto; padding: 0 1em }"
     page = (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title} - {subtitle}</title>\n'
-        f"<style>{style} td, th {{ text-align: left; padding-right: 2em }}</style>\n</head>\n<body>\n<main>\n<article>\n"
-        f"<h1>{title}</h1>\n<p>{subtitle}</p>\n" + "\n".join(body) + "\n</article>\n</main>\n</body>\n</html>\n"
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title} - '
+        f"{subtitle}</title>\n"
+        f"<style>{style} td, th {{ text-align: left; padding-right: 2em }}</style>\n</head>\n<body>\n"
+        "<main>\n<article>\n"
+        f"<h1>{title}</h1>\n<p>{subtitle}</p>\n"
+        + "\n".join(body)
+        + "\n</article>\n</main>\n</body>\n</html>\n"
     )
     return page.encode()
 
@@ -569,7 +699,9 @@ def _as_it_is(name: str) -> bytes:
 
 MAKERS: dict[str, Callable[[], bytes]] = {
     "history-of-the-railway.pdf": lambda: _book("history.md", BOOK, "The Buckets: a short history"),
-    "engineers-report-2022.pdf": lambda: _book("report.md", REPORT, "Greaves & Lund: stoppage of 27 August 2022"),
+    "engineers-report-2022.pdf": lambda: _book(
+        "report.md", REPORT, "Greaves & Lund: stoppage of 27 August 2022"
+    ),
     "mercury-2-september-2022.pdf": lambda: _newspaper("mercury.md"),
     "staff-handbook-2021.docx": lambda: _docx("handbook.md"),
     "brakesmans-log-2022.txt": lambda: _as_it_is("logbook.txt"),

@@ -1,4 +1,5 @@
-"""Makes the recordings of stage mode anew: `lectern record`. See lectern.runs.recorded_demo, which plays them."""
+"""Makes the recordings of stage mode anew: `lectern record`. See lectern.runs.recorded_demo, which plays
+them."""
 
 from __future__ import annotations
 
@@ -25,9 +26,13 @@ LOOKS = 500.0  # a second, at an answer that is being recorded
 
 
 def record(
-    library: Library, told: Callable[[Recording], object] = lambda made: None, *, parts: Sequence[Part] = ("chat", "query")
+    library: Library,
+    told: Callable[[Recording], object] = lambda made: None,
+    *,
+    parts: Sequence[Part] = ("chat", "query"),
 ) -> list[Recording]:
-    """Every question of the stage, asked about the sample alone with the language model of `library`'s settings.
+    """Every question of the stage, asked about the sample alone with the language model of `library`'s
+    settings.
 
     `told` hears of each as it is done. LLMErrors. StoreError when the sample cannot be read.
     """
@@ -36,12 +41,21 @@ def record(
         try:
             llm = library.settings.llm
             sample.update_settings(sample.settings.model_copy(update={"llm": llm}))
-            write_key(sample.folder, llm.provider, read_key(library.folder, llm.provider, llm.base_url), llm.base_url)
+            write_key(
+                sample.folder,
+                llm.provider,
+                read_key(library.folder, llm.provider, llm.base_url),
+                llm.base_url,
+            )
             _read_sample(sample)
             sample.embedder_loader.load()
             model = sample.llm().metadata
             made: list[Recording] = []
-            talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not find_lack(mode, model)]
+            talks = [
+                [Ask(question, chat_mode=mode) for question in CHAT]
+                for mode in CHAT_MODES
+                if not find_lack(mode, model)
+            ]
             alone = [[Ask(QUERY, chat_mode=None, response_mode=mode.value)] for mode in ResponseMode]
             for asks in (*(talks if "chat" in parts else ()), *(alone if "query" in parts else ())):
                 for one in _recorded_talk(sample, asks):

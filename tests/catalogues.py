@@ -1,9 +1,10 @@
-"""`python -m tests.catalogues` reads the texts of the screens out of the code, writes the template `locales/lectern.pot`,
-and takes what is new into the catalogue of each language. What is translated stays; what is gone goes.
+"""`python -m tests.catalogues` reads the texts of the screens out of the code, writes the template
+`locales/lectern.pot`, and takes what is new into the catalogue of each language. What is translated stays;
+what is gone goes.
 
-From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in `say("…")`. From the
-parts of lectern and ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a
-value, and ends as a sentence does.
+From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in
+`say("…")`. From the parts of lectern and ragcore that speak to people come all sentences: a text of several
+words that begins with a capital, or a value, and ends as a sentence does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from lectern.ui.i18n import LANGUAGES, LOCALES, PART_OF_SENTENCE, RAGCORE_TEXT, entries, message_texts, read_catalogue
+from lectern.ui.i18n import (
+    LANGUAGES,
+    LOCALES,
+    PART_OF_SENTENCE,
+    RAGCORE_TEXT,
+    entries,
+    message_texts,
+    read_catalogue,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = LOCALES / "lectern.pot"
@@ -178,12 +187,15 @@ def template() -> Catalog:
 
 
 def screen_texts(code: ast.Module) -> Iterator[tuple[str, ...]]:
-    """What is marked for translation: one form, or the singular and the plural. ValueError for what is no literal."""
+    """What is marked for translation: one form, or the singular and the plural. ValueError for what is no
+    literal."""
     for call in ast.walk(code):
         marked = _called(call) if isinstance(call, ast.Call) else ""
         if isinstance(call, ast.Call) and marked in ("_", "say", "ngettext"):
             forms = call.args[:2] if marked == "ngettext" else call.args[:1]
-            literals = [form.value for form in forms if isinstance(form, ast.Constant) and isinstance(form.value, str)]
+            literals = [
+                form.value for form in forms if isinstance(form, ast.Constant) and isinstance(form.value, str)
+            ]
             if len(literals) < len(forms):
                 raise ValueError(f"{ast.unparse(call)} is not a literal")
             yield tuple(literals)
@@ -213,7 +225,11 @@ def sentences(code: ast.Module) -> Iterator[str]:
 
 def _is_logging(call: ast.Call) -> bool:
     function = call.func
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "logger"
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "logger"
+    )
 
 
 def _text(node: ast.AST) -> str:
@@ -234,7 +250,9 @@ def _text(node: ast.AST) -> str:
 def _name(value: ast.expr, taken: list[str]) -> str:
     """What a place is called: as the last part of the value is."""
     called = {node.func for node in ast.walk(value) if isinstance(node, ast.Call)}
-    attributes = [node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute) and node not in called]
+    attributes = [
+        node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute) and node not in called
+    ]
     names = [node.id for node in ast.walk(value) if isinstance(node, ast.Name) and node not in called]
     name = next(iter([*attributes, *names]), "value").strip("_")
     return name if name not in taken else f"{name}{len(taken) + 1}"
@@ -283,7 +301,9 @@ def kept_template() -> Catalog:
 def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
     """The catalogue of a language with the texts of now."""
     merged = _empty(str(kept.locale))
-    merged.mime_headers = kept.mime_headers  # with its plural forms: another release of Babel may have others for the language
+    merged.mime_headers = (
+        kept.mime_headers
+    )  # with its plural forms: another release of Babel may have others for the language
     for message in entries(texts_now):
         before = kept.get(message.id)
         same = before is not None and message_texts(before)[0] == message_texts(message)[0]
@@ -299,7 +319,9 @@ def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
 
 def untranslated(catalogue: Catalog) -> list[str]:
     """The English texts, of several forms the first, that have no translation, or not of every form."""
-    return [message_texts(message)[0][0] for message in entries(catalogue) if not all(message_texts(message)[1])]
+    return [
+        message_texts(message)[0][0] for message in entries(catalogue) if not all(message_texts(message)[1])
+    ]
 
 
 def main() -> None:
@@ -311,7 +333,10 @@ def main() -> None:
             merged = merge(read_catalogue(code) if (LOCALES / f"{code}.po").exists() else _empty(code), now)
             write(merged, LOCALES / f"{code}.po")
             missing = untranslated(merged)
-            sys.stdout.write(f"{code}: {len(missing)} without a translation\n" + "".join(f"  {text}\n" for text in missing[:5]))
+            sys.stdout.write(
+                f"{code}: {len(missing)} without a translation\n"
+                + "".join(f"  {text}\n" for text in missing[:5])
+            )
 
 
 if __name__ == "__main__":

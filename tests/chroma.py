@@ -1,4 +1,5 @@
-"""Chroma in tests: a real server, and closing what tests opened, so that a long run does not run out of files."""
+"""Chroma in tests: a real server, and closing what tests opened, so that a long run does not run out of
+files."""
 
 from __future__ import annotations
 
@@ -26,9 +27,20 @@ def server() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     folder = Path(tempfile.mkdtemp(prefix="lectern-chroma-"))
-    command = [f"{get_path('scripts')}/chroma", "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    command = [
+        f"{get_path('scripts')}/chroma",
+        "run",
+        "--path",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
+        process = subprocess.Popen(
+            command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"}
+        )
     _running.append((process, folder))
     give_up = time.monotonic() + START_SECONDS
     while not _answers(port):

@@ -1,5 +1,5 @@
-"""What every test gets: no network but this machine's own, no account, no home folder, one thread for each model, and files
-that are kept in memory where there is room."""
+"""What every test gets: no network but this machine's own, no account, no home folder, one thread for each
+model, and files that are kept in memory where there is room."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ ROOM = 4_000_000_000  # bytes, several times what the files of all tests take
 
 gc.disable()  # until all tests are collected, as nothing of what that makes ever goes
 
-if not os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
+if (
+    not os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"}
+    and MEMORY.is_dir()
+    and shutil.disk_usage(MEMORY).free >= ROOM
+):
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -45,12 +49,16 @@ for name in (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", default=False, help="every case of every test, not a sample")
+    parser.addoption(
+        "--all", action="store_true", default=False, help="every case of every test, not a sample"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sample(most): without --all, so many of its cases are run")
-    config.addinivalue_line("markers", "beside(test): without --all, it is left to this quicker test of the same promise")
+    config.addinivalue_line(
+        "markers", "beside(test): without --all, it is left to this quicker test of the same promise"
+    )
     # No deadline: a busy machine is not a slow function.
     examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
     settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)
@@ -58,8 +66,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has crashed before. That
-    takes both more than a millisecond, and the number is 0: where files are handed out whole, no crash gets a second try."""
+    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has
+    crashed before. That takes both more than a millisecond, and the number is 0: where files are handed out
+    whole, no crash gets a second try."""
     if hasattr(session.config, "workerinput"):
         session.config.failures_db.sock.close()  # type: ignore[attr-defined]
         session.config.failures_db = StatusDB()  # type: ignore[attr-defined]
@@ -72,9 +81,11 @@ def everything(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own.
+    """The browser's tests come last: its driver keeps an event loop running in this thread, where others
+    start their own.
 
-    Each test has a second try, as the machine may have been too busy for something to come in time; a wrong one fails twice.
+    Each test has a second try, as the machine may have been too busy for something to come in time; a wrong
+    one fails twice.
     """
     late = pytest.mark.flaky(reruns=1)
     for item in items:
@@ -90,7 +101,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    if "streamlit.testing.v1" in sys.modules:  # each `AppTest` would look for components in all installed packages
+    if (
+        "streamlit.testing.v1" in sys.modules
+    ):  # each `AppTest` would look for components in all installed packages
         from streamlit.components.v2 import manifest_scanner
 
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

@@ -14,12 +14,17 @@ KINDS = ["sqlite", "postgres"]
 
 
 def opening(kind: str, folder: Path, *schemas: str) -> Iterator[Callable[[], Database]]:
-    """For a fixture to yield from: what opens a new database, each time as another process would. All are closed after it."""
+    """For a fixture to yield from: what opens a new database, each time as another process would. All are
+    closed after it."""
     address = postgres.fresh() if kind == "postgres" else ""
     opened: list[Database] = []
 
     def open_it() -> Database:
-        opened.append(PostgresDatabase(address, *schemas) if address else SQLiteDatabase(folder / "library.db", *schemas))
+        opened.append(
+            PostgresDatabase(address, *schemas)
+            if address
+            else SQLiteDatabase(folder / "library.db", *schemas)
+        )
         return opened[-1]
 
     yield open_it

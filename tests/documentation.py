@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WALKTHROUGH = [DOCS / "walkthrough" / name for name in ("indexing.md", "asking.md", "extending.md")]  # one long script
+WALKTHROUGH = [
+    DOCS / "walkthrough" / name for name in ("indexing.md", "asking.md", "extending.md")
+]  # one long script
 _CODE, _OUTPUT = r"^```python ?(?P<name>\w*)\n(?P<code>.*?)^```$", r"(?P<output>\n\n(?: {4}[^\n]+\n)+)?"
 _EXAMPLE = re.compile(_CODE + _OUTPUT, re.MULTILINE | re.DOTALL)
 
@@ -23,4 +25,7 @@ class Example(NamedTuple):
 
 def examples(page: Path) -> list[Example]:
     found = _EXAMPLE.finditer(page.read_text("utf-8"))
-    return [Example(each["name"], each["code"], (each["output"] or "").strip("\n").replace("    ", "")) for each in found]
+    return [
+        Example(each["name"], each["code"], (each["output"] or "").strip("\n").replace("    ", ""))
+        for each in found
+    ]

@@ -17,8 +17,8 @@ PIECE = 1 << 16
 class LoopbackHub:
     """`files`: content by name; a number is a file of so many zeros.
 
-    `status`: the answer to every request, in place of a file. `cut_after`: the bytes after which the next answer breaks off.
-    `ranges`: whether a request for a part is granted. `pause`: seconds before each 64 KB.
+    `status`: the answer to every request, in place of a file. `cut_after`: the bytes after which the next
+    answer breaks off. `ranges`: whether a request for a part is granted. `pause`: seconds before each 64 KB.
     """
 
     def __init__(self, files: Mapping[str, bytes | int]) -> None:
@@ -56,7 +56,9 @@ class LoopbackHub:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -81,7 +83,9 @@ class LoopbackHub:
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
         request.send_response(206 if wanted and self.ranges else 200)
         request.send_header("Content-Length", str(size - start))
-        request.send_header("X-Repo-Commit", request.path.split("/")[-2])  # what is asked for by its commit is of that one
+        request.send_header(
+            "X-Repo-Commit", request.path.split("/")[-2]
+        )  # what is asked for by its commit is of that one
         request.send_header("ETag", f'"{request.path.rpartition("/")[2]}"')
         request.end_headers()
         if request.command == "HEAD":
@@ -90,7 +94,9 @@ class LoopbackHub:
         try:
             while start < end:
                 piece = min(PIECE, end - start)
-                request.wfile.write(bytes(piece) if isinstance(content, int) else content[start : start + piece])
+                request.wfile.write(
+                    bytes(piece) if isinstance(content, int) else content[start : start + piece]
+                )
                 start += piece
                 self.sent += piece
                 if self.pause:

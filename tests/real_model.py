@@ -1,5 +1,6 @@
-"""The real language model of the tests in `tests/real`: the GGUF file that LECTERN_TEST_MODEL names, or the first by name in
-`~/.cache/models` that follows instructions. They are run alone: a model that shares its cores is several times slower."""
+"""The real language model of the tests in `tests/real`: the GGUF file that LECTERN_TEST_MODEL names, or the
+first by name in `~/.cache/models` that follows instructions. They are run alone: a model that shares its
+cores is several times slower."""
 
 from __future__ import annotations
 
@@ -18,5 +19,6 @@ def real_model() -> Path | None:
 
 
 needs_real_model = pytest.mark.skipif(
-    real_model() is None, reason=f"no real language model: LECTERN_TEST_MODEL names none, and there is none in {CACHE}"
+    real_model() is None,
+    reason=f"no real language model: LECTERN_TEST_MODEL names none, and there is none in {CACHE}",
 )

@@ -29,7 +29,8 @@ def write_reference(folder: Path) -> None:
     pdoc.render.configure(docformat="markdown", search=True)
     modules = public_modules()
     for module in map(import_module, modules):
-        # pdoc looks only at names that the module holds already, and not at those that it loads when they are first used.
+        # pdoc looks only at names that the module holds already, and not at those that it loads when they are
+        # first used.
         vars(module).update({name: getattr(module, name) for name in getattr(module, "__all__", ())})
     pdoc.pdoc(*modules, output_directory=folder)
 

@@ -1,8 +1,9 @@
 """By default the suite takes a sample of what would take minutes; with `--all` it takes everything.
 
-A parametrized test says how many of its cases are enough with `@pytest.mark.sample(n)`; a test that goes through many cases by
-itself asks the fixture `everything`; one that cannot be made smaller is left out with `@pytest.mark.beside("test_…")`, which
-names the quicker test, or the file of those, that keeps the same promise. A test that is named by its function is run.
+A parametrized test says how many of its cases are enough with `@pytest.mark.sample(n)`; a test that goes
+through many cases by itself asks the fixture `everything`; one that cannot be made smaller is left out with
+`@pytest.mark.beside("test_…")`, which names the quicker test, or the file of those, that keeps the same
+promise. A test that is named by its function is run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fall evenly and in no step
 
 
 def spread(cases: Sequence[T], most: int, start: int = 0) -> list[T]:
-    """At most so many of the cases, in their order, from all over them and the same each time. `start`: others for others."""
+    """At most so many of the cases, in their order, from all over them and the same each time. `start`:
+    others for others."""
     chosen: set[int] = set()
     step = start
     while len(chosen) < min(most, len(cases)):
@@ -28,7 +30,8 @@ def spread(cases: Sequence[T], most: int, start: int = 0) -> list[T]:
 
 
 def examples(most: int) -> int:
-    """How many examples hypothesis tries in place of `most`, in the proportion in which it tries fewer by default."""
+    """How many examples hypothesis tries in place of `most`, in the proportion in which it tries fewer by
+    default."""
     return max(1, most * settings().max_examples // 100)
 
 

@@ -1,8 +1,8 @@
 """A model server on 127.0.0.1 that says what it is told to, in both wire formats, and fails on request.
 
-In a test: `with ScriptedServer() as server: ...`. For a browser or by hand: `python -m tests.scripted_server --port 11434`.
-It speaks OpenAI's format (/v1/chat/completions, /v1/embeddings, /v1/models) and Ollama's (/api/chat, /api/embed, /api/tags,
-/api/version).
+In a test: `with ScriptedServer() as server: ...`. For a browser or by hand: `python -m tests.scripted_server
+--port 11434`. It speaks OpenAI's format (/v1/chat/completions, /v1/embeddings, /v1/models) and Ollama's
+(/api/chat, /api/embed, /api/tags, /api/version).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How the answer to one request for words or vectors goes wrong. Counts are pieces of a stream that are sent before it
-    happens."""
+    """How the answer to one request for words or vectors goes wrong. Counts are pieces of a stream that are
+    sent before it happens."""
 
     status: int = 200
     body: str | None = None  # sent as it is, in place of an answer
@@ -66,7 +66,9 @@ FAULTS: Mapping[str, Fault] = {
     "404": Fault(404, '{"detail": "Not Found"}'),
     "429": error(429, "Rate limit reached", headers={"Retry-After": "30"}),
     "500": error(500, "out of memory"),
-    "context": error(400, "This model's maximum context length is 512 tokens.", code="context_length_exceeded"),
+    "context": error(
+        400, "This model's maximum context length is 512 tokens.", code="context_length_exceeded"
+    ),
     "html": Fault(200, HTML, "text/html"),
     "garbage": Fault(200, "\x01\x02 not json"),
     "empty": Fault(200, ""),
@@ -92,13 +94,15 @@ class Request:
 
 
 class ScriptedServer:
-    """`reply` makes the answer from the messages. `faults` are used up one a chat request; `always` is for the rest.
+    """`reply` makes the answer from the messages. `faults` are used up one a chat request; `always` is for
+    the rest.
 
-    `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when a client goes away
-    before its answer is over. `tool_calls` are made in every answer, or are what a function makes of the messages. Without
-    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers. With `slots` it
-    says, as llama.cpp does, that it has room for so many calls at once. With `room` it works on so many answers at once; others
-    wait, or get a 503 where it `refuses_when_full`. `most_at_once` came.
+    `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when
+    a client goes away before its answer is over. `tool_calls` are made in every answer, or are what a
+    function makes of the messages. Without `numbered_calls` the pieces of a stream's calls have no index.
+    Vectors have `dimension` numbers. With `slots` it says, as llama.cpp does, that it has room for so many
+    calls at once. With `room` it works on so many answers at once; others wait, or get a 503 where it
+    `refuses_when_full`. `most_at_once` came.
     """
 
     def __init__(
@@ -142,7 +146,9 @@ class ScriptedServer:
         self._lock = threading.Lock()
         self._http = _Listener(("127.0.0.1", port), _Handler)
         self._http.script = self
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -164,7 +170,9 @@ class ScriptedServer:
     @property
     def chats(self) -> list[Request]:
         """The requests for an answer, without those for lists."""
-        return [request for request in self.requests if request.path.endswith(("/chat/completions", "/api/chat"))]
+        return [
+            request for request in self.requests if request.path.endswith(("/chat/completions", "/api/chat"))
+        ]
 
     @contextmanager
     def count_call(self) -> Iterator[None]:
@@ -193,7 +201,10 @@ def plausible_answer(messages: Sequence[Mapping[str, Any]]) -> str:
         if passage := re.search(r"^\[(\d+)\][^\n]*\n+([^\n]+)", str(message["content"]), re.MULTILINE):
             words = passage.group(2).split()
             quote = " ".join(words[:12]).rstrip(".,;:")
-            return f"The documents say: “{quote}” [{passage.group(1)}]. That answers the question as far as they go."
+            return (
+                f"The documents say: “{quote}” [{passage.group(1)}]. That answers the question as far "
+                "as they go."
+            )
     return f"You said: {' '.join(last.split()[:12])}"
 
 
@@ -236,9 +247,13 @@ class _Handler(BaseHTTPRequestHandler):
         if path not in script.paths:
             self._send(404, {"detail": "Not Found"})
         elif path == "/props":
-            self._send(200, {"total_slots": script.slots}) if script.slots else self._send(404, {"detail": "Not Found"})
+            self._send(200, {"total_slots": script.slots}) if script.slots else self._send(
+                404, {"detail": "Not Found"}
+            )
         elif path == "/v1/models":
-            self._send(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]})
+            self._send(
+                200, {"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]}
+            )
         elif path == "/api/tags":
             self._send(200, {"models": [{"name": name, "model": name} for name in script.models]})
         elif path == "/api/version":
@@ -251,7 +266,9 @@ class _Handler(BaseHTTPRequestHandler):
         with script.count_call():
             if not script.room.acquire(blocking=not script.refuses_when_full):
                 self.rfile.read(int(self.headers.get("content-length", 0)))
-                self._send(503, {"error": {"message": "no slot available", "type": "unavailable_error", "code": 503}})
+                self._send(
+                    503, {"error": {"message": "no slot available", "type": "unavailable_error", "code": 503}}
+                )
                 return
             try:
                 self._answer()
@@ -263,7 +280,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(data)
         script = self._note(body)
         path = urlsplit(self.path).path
-        if path not in script.paths or not path.endswith(("/chat/completions", "/chat", "/embeddings", "/embed")):
+        if path not in script.paths or not path.endswith(
+            ("/chat/completions", "/chat", "/embeddings", "/embed")
+        ):
             self._send(404, {"detail": "Not Found"})
             return
         if not self._may_enter():
@@ -281,7 +300,13 @@ class _Handler(BaseHTTPRequestHandler):
         named = [name for name in fault.rejects if name in body]
         if named:
             self._send(
-                400, {"error": {"message": f"Unsupported parameter: '{named[0]}'. {_advice(named[0])}", "param": named[0]}}
+                400,
+                {
+                    "error": {
+                        "message": f"Unsupported parameter: '{named[0]}'. {_advice(named[0])}",
+                        "param": named[0],
+                    }
+                },
             )
             return
         if body["model"] not in script.models:
@@ -291,7 +316,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._embed(path, body, fault)
             return
         if body.get("tools") and not script.takes_tools:
-            self._send(400, {"error": {"message": f"registry.ollama.ai/library/{body['model']} does not support tools"}})
+            self._send(
+                400,
+                {"error": {"message": f"registry.ollama.ai/library/{body['model']} does not support tools"}},
+            )
             return
         wire = _Ollama(script, body) if path == "/api/chat" else _OpenAI(script, body)
         text = script.reply(body["messages"])
@@ -314,23 +342,37 @@ class _Handler(BaseHTTPRequestHandler):
             size = fault.dimension or body.get("dimensions") or self.server.script.dimension
             rows = [vector(text, size) for text in texts][fault.missing :]
             tokens = sum(len(text.split()) for text in texts)
-            data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
+            data = [
+                {"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)
+            ]
             if fault.shuffled:
                 data.reverse()
             if path == "/api/embed":
                 self._send(200, {"model": body["model"], "embeddings": rows, "prompt_eval_count": tokens})
             else:
-                self._send(200, {"object": "list", "data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}})
+                self._send(
+                    200,
+                    {
+                        "object": "list",
+                        "data": data,
+                        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+                    },
+                )
 
     def _note(self, body: dict[str, Any]) -> ScriptedServer:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.script.requests.append(Request(self.command, self.path, headers, body, self.client_address[1]))
+        self.server.script.requests.append(
+            Request(self.command, self.path, headers, body, self.client_address[1])
+        )
         return self.server.script
 
     def _may_enter(self) -> bool:
         key = self.server.script.key
         if key and self.headers.get("Authorization") != f"Bearer {key}":
-            self._send(401, {"error": {"message": f"Incorrect API key provided: {self.headers.get('Authorization')}"}})
+            self._send(
+                401,
+                {"error": {"message": f"Incorrect API key provided: {self.headers.get('Authorization')}"}},
+            )
             return False
         return True
 
@@ -338,7 +380,9 @@ class _Handler(BaseHTTPRequestHandler):
         if path.startswith("/api/"):
             self._send(404, {"error": f"model '{model}' not found"})
         else:
-            self._send(404, {"error": {"message": f"The model `{model}` does not exist", "code": "model_not_found"}})
+            self._send(
+                404, {"error": {"message": f"The model `{model}` does not exist", "code": "model_not_found"}}
+            )
 
     def _send(self, status: int, data: object) -> None:
         self._send_text(status, json.dumps(data), "application/json", {})
@@ -384,7 +428,9 @@ class _Handler(BaseHTTPRequestHandler):
                 if index == fault.garbage_after:
                     self._chunk(wire.framed("{not json"))
                 if index == fault.error_after:
-                    self._chunk(wire.framed(json.dumps({"error": wire.error("the model runner has crashed")})))
+                    self._chunk(
+                        wire.framed(json.dumps({"error": wire.error("the model runner has crashed")}))
+                    )
                     break
                 if index == len(sent):
                     self._chunk(wire.last(text, fault))
@@ -432,7 +478,11 @@ def _count(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _advice(parameter: str) -> str:
-    return "Use 'max_completion_tokens' instead." if parameter == "max_tokens" else "It is not supported with this model."
+    return (
+        "Use 'max_completion_tokens' instead."
+        if parameter == "max_tokens"
+        else "It is not supported with this model."
+    )
 
 
 class _OpenAI:
@@ -453,10 +503,16 @@ class _OpenAI:
         return self._event({"role": "assistant", "content": text}, None)
 
     def last(self, text: str, fault: Fault) -> str:
-        deltas = [piece for index, call in enumerate(self._calls()) for piece in self._call_in_pieces(index, call)]
-        end = "".join(self._event({"tool_calls": [delta]}, None) for delta in deltas) + self._event({}, fault.finish)
+        deltas = [
+            piece for index, call in enumerate(self._calls()) for piece in self._call_in_pieces(index, call)
+        ]
+        end = "".join(self._event({"tool_calls": [delta]}, None) for delta in deltas) + self._event(
+            {}, fault.finish
+        )
         if fault.usage and self.body.get("stream_options", {}).get("include_usage"):
-            end += self.framed(json.dumps({**self._head("chat.completion.chunk"), "choices": [], "usage": self._usage(text)}))
+            end += self.framed(
+                json.dumps({**self._head("chat.completion.chunk"), "choices": [], "usage": self._usage(text)})
+            )
         return end + self.framed("[DONE]")
 
     def whole(self, text: str, fault: Fault) -> dict[str, Any]:
@@ -475,13 +531,20 @@ class _OpenAI:
         number = {"index": index} if self.script.numbered_calls else {}
         function = call["function"]
         arguments = re.findall(r"(?s).{1,3}", function["arguments"])
-        head = {**number, "id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": ""}}
+        head = {
+            **number,
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": function["name"], "arguments": ""},
+        }
         return [head, *({**number, "function": {"arguments": piece}} for piece in arguments)]
 
     def _event(self, delta: Mapping[str, Any], finish: str | None) -> str:
         # Not escaped: U+2028 and its like are legal inside a JSON string.
         choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
-        return self.framed(json.dumps({**self._head("chat.completion.chunk"), "choices": choices}, ensure_ascii=False))
+        return self.framed(
+            json.dumps({**self._head("chat.completion.chunk"), "choices": choices}, ensure_ascii=False)
+        )
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": "x", "object": kind, "created": 0, "model": self.body["model"]}
@@ -506,13 +569,20 @@ class _Ollama:
 
     def piece(self, text: str) -> str:
         message = {"role": "assistant", "content": text}
-        return self.framed(json.dumps({"model": self.body["model"], "message": message, "done": False}, ensure_ascii=False))
+        return self.framed(
+            json.dumps({"model": self.body["model"], "message": message, "done": False}, ensure_ascii=False)
+        )
 
     def last(self, text: str, fault: Fault) -> str:
         """Each tool call has a line of its own, as Ollama streams them."""
         head = {"model": self.body["model"], "done": False}
-        lines = [{**head, "message": {"role": "assistant", "content": "", "tool_calls": [call]}} for call in self._calls()]
-        return "".join(self.framed(json.dumps(line)) for line in [*lines, self._end({"content": ""}, text, fault)])
+        lines = [
+            {**head, "message": {"role": "assistant", "content": "", "tool_calls": [call]}}
+            for call in self._calls()
+        ]
+        return "".join(
+            self.framed(json.dumps(line)) for line in [*lines, self._end({"content": ""}, text, fault)]
+        )
 
     def whole(self, text: str, fault: Fault) -> dict[str, Any]:
         calls = self._calls()
@@ -520,12 +590,25 @@ class _Ollama:
 
     def _calls(self) -> list[dict[str, Any]]:
         functions = [call["function"] for call in self.script.tool_calls(self.body["messages"])]
-        return [{"function": {**function, "arguments": json.loads(function["arguments"])}} for function in functions]
+        return [
+            {"function": {**function, "arguments": json.loads(function["arguments"])}}
+            for function in functions
+        ]
 
     def _end(self, said: Mapping[str, Any], text: str, fault: Fault) -> dict[str, Any]:
         message = {"role": "assistant", **said}
-        counts = {"prompt_eval_count": _count(self.body["messages"]), "eval_count": len(text.split())} if fault.usage else {}
-        return {"model": self.body["model"], "message": message, "done": True, "done_reason": fault.finish, **counts}
+        counts = (
+            {"prompt_eval_count": _count(self.body["messages"]), "eval_count": len(text.split())}
+            if fault.usage
+            else {}
+        )
+        return {
+            "model": self.body["model"],
+            "message": message,
+            "done": True,
+            "done_reason": fault.finish,
+            **counts,
+        }
 
 
 def main() -> None:

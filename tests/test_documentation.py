@@ -31,7 +31,9 @@ def headings(page: Path) -> set[str]:
 
 def test_the_readme_and_the_pages_are_short() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= 120
-    lengths = {name: len(page.read_text("utf-8").splitlines()) for name, page in zip(NAMES, PAGES, strict=True)}
+    lengths = {
+        name: len(page.read_text("utf-8").splitlines()) for name, page in zip(NAMES, PAGES, strict=True)
+    }
     assert {name: length for name, length in lengths.items() if length >= 200} == {}
 
 

@@ -1,4 +1,5 @@
-"""No file and no function of the product is too long to take in at once. How branched a function may be is ruff's to say."""
+"""No file and no function of the product is too long to take in at once. How branched a function may be is
+ruff's to say."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ MAX_FUNCTION = 60  # lines
 
 def test_no_file_is_over_500_lines_and_no_function_over_60() -> None:
     offenders = []
-    for path in (path for folder in ("ragcore", "lectern", "pages") for path in sorted((ROOT / folder).rglob("*.py"))):
+    for path in (
+        path for folder in ("ragcore", "lectern", "pages") for path in sorted((ROOT / folder).rglob("*.py"))
+    ):
         text, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
         if (lines := len(text.splitlines())) > MAX_FILE:
             offenders.append(f"{name}: {lines} lines")

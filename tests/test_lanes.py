@@ -1,4 +1,5 @@
-"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after them.
+"""`python start.py test`: the tests in the browser run beside the others, those with a real language model
+alone after them.
 
 The failure of any is reported."""
 
@@ -52,10 +53,14 @@ def test_both_are_run_at_once_and_either_may_fail(
         assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
 
 
-def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_compiled_is_kept_for_the_next_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     asked = tmp_path / "python"
-    asked.write_text(f'#!/bin/sh\n[ -z "$PYTHONDONTWRITEBYTECODE" ] && echo kept >> {tmp_path}/answers\n', "utf-8")
+    asked.write_text(
+        f'#!/bin/sh\n[ -z "$PYTHONDONTWRITEBYTECODE" ] && echo kept >> {tmp_path}/answers\n', "utf-8"
+    )
     asked.chmod(0o755)
     assert run_tests(str(asked), []) == 0
     assert (tmp_path / "answers").read_text("utf-8").split() == ["kept"] * 3
@@ -64,4 +69,9 @@ def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path, monkeypat
 def test_tests_that_are_named_are_run_as_pytest_runs_them(tmp_path: Path) -> None:
     assert run_tests(python(tmp_path, "named"), ["tests/test_lanes.py", "-x"]) == 1
     assert run_tests(python(tmp_path), ["tests/test_lanes.py", "-x"]) == 0
-    assert (tmp_path / "named.given").read_text("utf-8").split() == ["-m", "pytest", "tests/test_lanes.py", "-x"]
+    assert (tmp_path / "named.given").read_text("utf-8").split() == [
+        "-m",
+        "pytest",
+        "tests/test_lanes.py",
+        "-x",
+    ]

@@ -1,4 +1,5 @@
-"""What the package as a whole promises: it is light to import, its names are there, and its documentation is true."""
+"""What the package as a whole promises: it is light to import, its names are there, and its documentation is
+true."""
 
 from __future__ import annotations
 
@@ -15,15 +16,29 @@ import ragcore
 from lectern import settings
 
 ROOT = Path(__file__).parents[1]
-HEAVY = {"torch", "streamlit", "tiktoken", "transformers", "sentence_transformers", "pandas", "lxml", "httpx", "tokenizers"}
+HEAVY = {
+    "torch",
+    "streamlit",
+    "tiktoken",
+    "transformers",
+    "sentence_transformers",
+    "pandas",
+    "lxml",
+    "httpx",
+    "tokenizers",
+}
 
 
 def run(program: str) -> str:
-    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def loaded_by(program: str) -> set[str]:
-    names = json.loads(run(f"import sys, json\n{program}\nprint(json.dumps(sorted(sys.modules)))").splitlines()[-1])
+    names = json.loads(
+        run(f"import sys, json\n{program}\nprint(json.dumps(sorted(sys.modules)))").splitlines()[-1]
+    )
     return {name.split(".")[0] for name in names}
 
 
@@ -37,7 +52,8 @@ def test_import_loads_nothing_heavy_and_is_fast() -> None:
 def test_opening_a_library_and_listing_it_loads_no_model(tmp_path: Path) -> None:
     program = (
         "from pathlib import Path; from lectern.library import Library\n"
-        f"library = Library.open(Path({str(tmp_path)!r})); library.files.all(); library.conversations.all(); library.status()"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.files.all(); "
+        "library.conversations.all(); library.status()"
     )
     assert not loaded_by(program) & HEAVY
 
@@ -52,7 +68,9 @@ def test_the_bundled_embedder_loads_no_more_than_it_needs() -> None:
 def test_every_public_name_exists_and_a_wrong_one_is_reported() -> None:
     older = {"GPTVectorStoreIndex": "VectorStoreIndex", "ListIndex": "SummaryIndex"}
     for name in ragcore.__all__:
-        assert getattr(getattr(ragcore, name), "__name__", name) == older.get(name, name)  # Settings is a value
+        assert getattr(getattr(ragcore, name), "__name__", name) == older.get(
+            name, name
+        )  # Settings is a value
     with pytest.raises(AttributeError, match="VectorStorIndex"):
         getattr(ragcore, "VectorStorIndex")  # noqa: B009 - a type checker would object to the plain way
 
@@ -63,7 +81,9 @@ def test_the_documentation_gives_the_licence_of_every_dependency() -> None:
     extras = project["optional-dependencies"]
     for requirement in [*project["dependencies"], *(one for extra in extras.values() for one in extra)]:
         name = re.split(r"[<>=\[]", requirement)[0]
-        assert re.search(rf"\| {re.escape(name)} \| [^|]*\| [A-Z]", licences), f"{name} is not in the table of licences"
+        assert re.search(rf"\| {re.escape(name)} \| [^|]*\| [A-Z]", licences), (
+            f"{name} is not in the table of licences"
+        )
 
 
 def test_the_documentation_gives_the_defaults_of_the_settings() -> None:

@@ -31,7 +31,9 @@ def reply(messages: Sequence[Mapping[str, Any]]) -> str:
         return "Thought: I can answer now.\nAnswer: 29 years."
     if last.startswith("Observation: "):
         return 'Thought: 1871.\nAction: years_between\nAction Input: {"first": 1871, "last": 1900}'
-    return 'Thought: When was it built?\nAction: documents\nAction Input: {"input": "When was the tower built?"}'
+    return (
+        'Thought: When was it built?\nAction: documents\nAction Input: {"input": "When was the tower built?"}'
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def run(page: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], list[str]]:
-    """The names after the last example, and what each example printed, which is what the page shows below it."""
+    """The names after the last example, and what each example printed, which is what the page shows below
+    it."""
     names: dict[str, Any] = {"__name__": "example"}
     outputs = []
     for number, example in enumerate(examples(page), 1):
@@ -59,11 +62,15 @@ def run(page: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any],
 
 
 @pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
-def test_the_examples_of_a_page_print_what_it_shows(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_a_page_print_what_it_shows(
+    page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert len(run(page, capsys)[1]) == page.read_text("utf-8").count("```python")
 
 
-def test_the_examples_of_the_library_do_what_their_page_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_the_library_do_what_their_page_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     names, (_, _, chatted, checked, _, outlined, _, _, compared) = run(LIBRARY, capsys)
     assert (folder / "storage").is_dir()
     assert chatted.startswith("The documents say: “The tower was built by Ada Penrose")

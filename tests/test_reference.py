@@ -1,6 +1,8 @@
-"""docs/reference names every public name, where it is imported from, and the test that pins it; and it is true.
+"""docs/reference names every public name, where it is imported from, and the test that pins it; and it is
+true.
 
-Below it: what a name stands for where only its kind is promised, such as the base of a family or what a call gives.
+Below it: what a name stands for where only its kind is promised, such as the base of a family or what a call
+gives.
 """
 
 from __future__ import annotations
@@ -37,9 +39,13 @@ from tests.reference import broken_links
 ROOT = Path(__file__).parents[1]
 PAGE = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs" / "reference").glob("*.md")))
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-IMPORTS = re.compile(r"^ *(?:>>> )?from ((?:ragcore|lectern)[\w.]*) import (?:\(([\w,\s]+)\)|([\w, ]+))", re.MULTILINE)
+IMPORTS = re.compile(
+    r"^ *(?:>>> )?from ((?:ragcore|lectern)[\w.]*) import (?:\(([\w,\s]+)\)|([\w, ]+))", re.MULTILINE
+)
 COMMANDS = re.compile(r"python -m ((?:benchmarks|lectern|ragcore|sample|tests|ui)\b[\w.]*)")
-ROWS = re.findall(r"^\| `([\w.]+)` \| ([^|]+) \| \[([\w/.]+)\]\(\.\./\.\./tests/([\w/.]+)\) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(
+    r"^\| `([\w.]+)` \| ([^|]+) \| \[([\w/.]+)\]\(\.\./\.\./tests/([\w/.]+)\) \|$", PAGE, re.MULTILINE
+)
 
 
 @cache
@@ -50,7 +56,10 @@ def load_name(path: str) -> Any:
 
 def exported() -> list[str]:
     """Every name that a package or module offers by `__all__`."""
-    modules = [ragcore, *(import_module(each.name) for each in walk_packages(ragcore.__path__, "ragcore.") if each.ispkg)]
+    modules = [
+        ragcore,
+        *(import_module(each.name) for each in walk_packages(ragcore.__path__, "ragcore.") if each.ispkg),
+    ]
     return [f"{module.__name__}.{name}" for module in modules for name in getattr(module, "__all__", ())]
 
 
@@ -62,12 +71,16 @@ def test_the_pages_have_only_rows_that_can_be_read() -> None:
 
 
 @pytest.mark.parametrize(("path", "sentence", "shown", "file"), ROWS, ids=[row[0] for row in ROWS])
-def test_a_name_can_be_imported_and_its_test_mentions_it(path: str, sentence: str, shown: str, file: str) -> None:
+def test_a_name_can_be_imported_and_its_test_mentions_it(
+    path: str, sentence: str, shown: str, file: str
+) -> None:
     assert load_name(path) is not None
     assert sentence.endswith((".", "?"))
     assert shown == file
     name = path.rsplit(".", 1)[-1]
-    assert re.search(rf"\b{name}\b", (ROOT / "tests" / file).read_text("utf-8")), f"{file} does not mention {name}"
+    assert re.search(rf"\b{name}\b", (ROOT / "tests" / file).read_text("utf-8")), (
+        f"{file} does not mention {name}"
+    )
 
 
 def test_every_exported_name_has_a_row() -> None:
@@ -79,7 +92,9 @@ def test_every_exported_name_has_a_row() -> None:
 def imported_in(text: str) -> set[str]:
     """Names that a text imports, with their modules: "ragcore.schema.TextNode"."""
     lists = [(module, several or one) for module, several, one in IMPORTS.findall(text)]
-    return {f"{module}.{name.split()[0]}" for module, names in lists for name in names.split(",") if name.strip()}
+    return {
+        f"{module}.{name.split()[0]}" for module, names in lists for name in names.split(",") if name.strip()
+    }
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
@@ -92,9 +107,15 @@ def test_what_a_text_imports_or_runs_is_there(page: Path) -> None:
 
 def test_imports_are_found_on_one_line_and_on_several() -> None:
     text = (
-        "from ragcore import Document, TextNode as Node\na, b = f()\n  from lectern.ask import (\n    Ask,\n    Source,\n  )\n"
+        "from ragcore import Document, TextNode as Node\na, b = f()\n  from lectern.ask import (\n    "
+        "Ask,\n    Source,\n  )\n"
     )
-    assert imported_in(text) == {"ragcore.Document", "ragcore.TextNode", "lectern.ask.Ask", "lectern.ask.Source"}
+    assert imported_in(text) == {
+        "ragcore.Document",
+        "ragcore.TextNode",
+        "lectern.ask.Ask",
+        "lectern.ask.Source",
+    }
 
 
 def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) -> None:
@@ -105,13 +126,18 @@ def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) ->
     assert broken_links(tmp_path) == ["a.html: #Index", "a.html: b.html#Tree", "a.html: c.html"]
 
 
-# --- families -----------------------------------------------------------------------------------------------------------------
+# --- families
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("module", "ending", "base"),
     [
-        ("ragcore.postprocessor", "Postprocessor|PostProcessor|Rerank|Optimizer|Reorder", BaseNodePostprocessor),
+        (
+            "ragcore.postprocessor",
+            "Postprocessor|PostProcessor|Rerank|Optimizer|Reorder",
+            BaseNodePostprocessor,
+        ),
         ("ragcore.query_engine", "QueryEngine", BaseQueryEngine),
         ("ragcore.extractors", "Extractor", BaseExtractor),
         ("ragcore.selectors", "Selector", BaseSelector),
@@ -119,7 +145,11 @@ def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) ->
     ],
 )
 def test_every_one_of_a_family_is_of_its_base(module: str, ending: str, base: type) -> None:
-    members = [path for path, *_ in ROWS if re.search(f"({ending})$", path) and load_name(path).__module__.startswith(module)]
+    members = [
+        path
+        for path, *_ in ROWS
+        if re.search(f"({ending})$", path) and load_name(path).__module__.startswith(module)
+    ]
     assert len(members) >= 4
     assert [path for path in members if not issubclass(load_name(path), base)] == []
     assert inspect.isabstract(base)
@@ -130,7 +160,8 @@ def test_names_that_scripts_know_stand_for_the_same() -> None:
     assert issubclass(OpenAILike, OpenAICompatibleLLM)
 
 
-# --- which retriever an index gives ----------------------------------------------------------------------------------------
+# --- which retriever an index gives
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -155,7 +186,8 @@ def test_an_index_gives_the_retriever_of_a_mode(index: str, mode: str | None, re
     assert type(given) is load_name(f"ragcore.retrievers.{retriever}")
 
 
-# --- what calls give -------------------------------------------------------------------------------------------------------
+# --- what calls give
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_models_answer_chat_and_completion_with_own_types() -> None:
@@ -184,19 +216,26 @@ def test_a_retriever_is_scored_by_metrics_under_their_names() -> None:
 
 def test_steps_run_without_a_pipeline_one_after_the_other() -> None:
     document = Document("One two. Three four.", "d")
-    nodes = run_transformations([document], [SentenceSplitter(chunk_size=8, chunk_overlap=0), HashEmbedding(dimension=8)])
+    nodes = run_transformations(
+        [document], [SentenceSplitter(chunk_size=8, chunk_overlap=0), HashEmbedding(dimension=8)]
+    )
     assert "".join(node.text for node in nodes).replace(" ", "") == "Onetwo.Threefour."
-    assert [node.embedding.shape for node in nodes if isinstance(node, TextNode) and node.embedding is not None] == [
-        (8,)
-    ] * len(nodes)
+    assert [
+        node.embedding.shape for node in nodes if isinstance(node, TextNode) and node.embedding is not None
+    ] == [(8,)] * len(nodes)
 
 
 def test_chat_store_has_the_promised_methods() -> None:
-    promised = {name: member for name, member in vars(ChatStore).items() if inspect.isfunction(member) and name[0] != "_"}
+    promised = {
+        name: member
+        for name, member in vars(ChatStore).items()
+        if inspect.isfunction(member) and name[0] != "_"
+    }
     assert len(promised) >= 3
     for name, member in promised.items():
         assert (
-            inspect.signature(getattr(SimpleChatStore, name)).parameters.keys() >= inspect.signature(member).parameters.keys()
+            inspect.signature(getattr(SimpleChatStore, name)).parameters.keys()
+            >= inspect.signature(member).parameters.keys()
         )
 
 

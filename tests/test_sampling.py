@@ -1,4 +1,5 @@
-"""The sample that is taken by default: spread over all cases, the same each time, and beside it only what there is."""
+"""The sample that is taken by default: spread over all cases, the same each time, and beside it only what
+there is."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def test_sample_is_spread_over_all_cases_in_order_and_repeatable(most: int, star
     chosen = spread(range(100), most, start)
     assert len(chosen) == most
     assert chosen == sorted({*chosen}) == spread(range(100), most, start)
-    assert max(after - before for before, after in zip([0, *chosen], [*chosen, 100], strict=True)) <= 250 / most
+    assert (
+        max(after - before for before, after in zip([0, *chosen], [*chosen, 100], strict=True)) <= 250 / most
+    )
 
 
 def test_few_cases_are_all_taken() -> None:
@@ -30,7 +33,9 @@ def test_few_cases_are_all_taken() -> None:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("case", MANY)
 def test_of_many_cases_some_are_run(case: int, request: pytest.FixtureRequest, everything: bool) -> None:
-    cases = [item for item in request.session.items if item.name.startswith("test_of_many_cases_some_are_run[")]
+    cases = [
+        item for item in request.session.items if item.name.startswith("test_of_many_cases_some_are_run[")
+    ]
     assert len(cases) == (len(MANY) if everything or "::" in "".join(request.config.args) else 3)
 
 

@@ -1,4 +1,5 @@
-"""start.py: which build of PyTorch it installs. A server of our own on this machine stands in for the package index."""
+"""start.py: which build of PyTorch it installs. A server of our own on this machine stands in for the package
+index."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from tests.loopback_server import QuietHandler, serving
 
 @contextmanager
 def package_index(*builds: str, status: int = 200) -> Iterator[str]:
-    """A package index with these builds of torch, empty wheels such as "2.13.0+cpu"; without torch if `status` is 404."""
+    """A package index with these builds of torch, empty wheels such as "2.13.0+cpu"; without torch if
+    `status` is 404."""
     wheels = {f"torch-{build}-py3-none-any.whl": wheel(build) for build in builds}
 
     class Index(QuietHandler):
@@ -49,7 +51,10 @@ def wheel(build: str) -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         folder = f"torch-{build}.dist-info"
         archive.writestr(f"{folder}/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {build}\n")
-        archive.writestr(f"{folder}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{folder}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
         archive.writestr(f"{folder}/RECORD", "")
     return file.getvalue()
 
@@ -79,7 +84,9 @@ def test_an_index_that_is_silent_is_given_up_in_time() -> None:
         options, choice = start.torch_build(index, card=False, seconds=0.3)
         assert 0.25 < time.monotonic() - began < 2
     assert options == []
-    assert choice == f"PyTorch: the build that pip finds, because {index} did not list torch within 0.3 seconds."
+    assert (
+        choice == f"PyTorch: the build that pip finds, because {index} did not list torch within 0.3 seconds."
+    )
 
 
 def test_slow_package_index_is_abandoned_in_time() -> None:
@@ -107,7 +114,9 @@ def test_an_index_that_refuses_is_not_used() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="scripts for a shell")
-def test_missing_text_recognition_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_text_recognition_is_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     python = str(tmp_path / "python")  # which has no rapidocr
     Path(python).write_text("#!/bin/sh\nexit 1\n")
     Path(python).chmod(0o755)
@@ -129,7 +138,9 @@ def test_an_index_without_torch_is_not_used() -> None:
 
 
 @pytest.mark.parametrize(("builds", "chosen"), [(["2.13.0+cpu"], "2.13.0+cpu"), (["2.12.0+cpu"], "2.13.0")])
-def test_pip_installs_the_cpu_build_or_else_the_usual_one(builds: list[str], chosen: str, tmp_path: Path) -> None:
+def test_pip_installs_the_cpu_build_or_else_the_usual_one(
+    builds: list[str], chosen: str, tmp_path: Path
+) -> None:
     with package_index("2.13.0") as usual, package_index(*builds) as index:
         options, _ = start.torch_build(index, card=False)
         pip = [
@@ -142,11 +153,16 @@ def test_pip_installs_the_cpu_build_or_else_the_usual_one(builds: list[str], cho
             "--disable-pip-version-check",
             "--no-cache-dir",
         ]
-        subprocess.run([*pip, "--no-deps", "--dest", tmp_path, "--index-url", usual, *options, "torch==2.13.0"], check=True)
+        subprocess.run(
+            [*pip, "--no-deps", "--dest", tmp_path, "--index-url", usual, *options, "torch==2.13.0"],
+            check=True,
+        )
     assert [file.name for file in tmp_path.iterdir()] == [f"torch-{chosen}-py3-none-any.whl"]
 
 
-def test_a_card_is_known_by_its_driver_or_by_its_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_is_known_by_its_driver_or_by_its_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     driver = tmp_path / "nvidia"
     assert not start.has_nvidia_card(driver)
@@ -157,7 +173,9 @@ def test_a_card_is_known_by_its_driver_or_by_its_tool(tmp_path: Path, monkeypatc
     assert start.has_nvidia_card(tmp_path / "nowhere")
 
 
-def test_pinned_release_counts_as_installed_in_each_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pinned_release_counts_as_installed_in_each_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = (start.HERE / "pyproject.toml").read_text("utf-8").replace("torch==", "torch==9.")
     for build, installed in [("9.2.13.0+cu130", True), ("9.2.13.0", True), ("9.2.12.0+cpu", False)]:
         with zipfile.ZipFile(io.BytesIO(wheel(build))) as archive:

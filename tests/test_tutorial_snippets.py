@@ -1,7 +1,7 @@
 """Every example of docs/walkthrough, run from top to bottom in one folder, and what must be true after each.
 
-The models are those the examples name, reached the way a person would have them: the embedding model is a folder of that name,
-and the language models are a server on this machine that the environment points to.
+The models are those the examples name, reached the way a person would have them: the embedding model is a
+folder of that name, and the language models are a server on this machine that the environment points to.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ CODE = {example.name: example.code for example in EXAMPLES}
 USERS = [(1, "Ada", "ada@example.org"), (2, "Grace", "grace@example.org"), (3, "Alan", "alan@example.org")]
 
 
-# --- the folder, the servers and the walk -------------------------------------------------------------------------------------
+# --- the folder, the servers and the walk
+# -------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -64,7 +65,8 @@ class Heard(Listener):
 
 @dataclass
 class Walk:
-    """Runs the examples as far as they are asked for. `after` gives the names as they were after one, and what it printed."""
+    """Runs the examples as far as they are asked for. `after` gives the names as they were after one, and
+    what it printed."""
 
     folder: Path
     server: ScriptedServer
@@ -109,14 +111,19 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
         shutil.copy(largest, folder / "data" / "paul_graham_essay.txt")
     (folder / "BAAI").mkdir()
     try:
-        (folder / "BAAI" / "bge-base-en-v1.5").symlink_to(bundled_model.model_folder(), target_is_directory=True)
+        (folder / "BAAI" / "bge-base-en-v1.5").symlink_to(
+            bundled_model.model_folder(), target_is_directory=True
+        )
     except OSError:  # Windows allows links to some people only
         shutil.copytree(bundled_model.model_folder(), folder / "BAAI" / "bge-base-en-v1.5")
     with contextlib.closing(sqlite3.connect(folder / "example.db")) as database:
         database.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT)")
         database.executemany("INSERT INTO users VALUES (?, ?, ?)", USERS)
         database.commit()
-    with ScriptedServer(models=("llama3", "gpt-4o-mini"), key="") as server, pytest.MonkeyPatch.context() as patch:
+    with (
+        ScriptedServer(models=("llama3", "gpt-4o-mini"), key="") as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
 
         def calls(messages: Messages) -> ToolCalls:
             return tool_calls(messages, server.requests[-1].body.get("tools") or ())
@@ -138,7 +145,8 @@ Messages = Sequence[Mapping[str, Any]]
 
 
 def reply(messages: Messages) -> str:
-    """In ReAct's form where that is asked for; what a function gave, where one was called; else a plausible answer."""
+    """In ReAct's form where that is asked for; what a function gave, where one was called; else a plausible
+    answer."""
     last = str(messages[-1]["content"])
     system = str(messages[0]["content"]) if messages[0]["role"] == "system" else ""
     if "Action Input:" in system:
@@ -146,7 +154,9 @@ def reply(messages: Messages) -> str:
             return f"Thought: I can answer now.\nAnswer: It is {last.removeprefix('Observation: ')}"
         if "int_mult" in system:
             return 'Thought: I need to multiply.\nAction: int_mult\nAction Input: {"a": 12, "b": 34}'
-        return f"Thought: I look it up.\nAction: query_engine_tool\nAction Input: {json.dumps({'input': last})}"
+        return (
+            f"Thought: I look it up.\nAction: query_engine_tool\nAction Input: {json.dumps({'input': last})}"
+        )
     if messages[-1]["role"] == "tool":
         return f"It is {last}"
     if "Do the passages say what the statement says?" in last:
@@ -167,11 +177,18 @@ def tool_calls(messages: Messages, tools: Sequence[Mapping[str, Any]]) -> ToolCa
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return {
+        "id": f"call_{name}",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
 
 
 def describe_nodes(nodes: Sequence[Any]) -> list[tuple[object, ...]]:
-    return [(node.id_, node.text, node.start_char_idx, node.prev_id, node.next_id, dict(node.metadata)) for node in nodes]
+    return [
+        (node.id_, node.text, node.start_char_idx, node.prev_id, node.next_id, dict(node.metadata))
+        for node in nodes
+    ]
 
 
 def ids_of(index: VectorStoreIndex) -> set[str]:
@@ -180,14 +197,16 @@ def ids_of(index: VectorStoreIndex) -> set[str]:
 
 def list_hits(index: VectorStoreIndex) -> list[tuple[str, Any]]:
     return [
-        (hit.node.id_, pytest.approx(hit.score, abs=1e-6)) for hit in index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
+        (hit.node.id_, pytest.approx(hit.score, abs=1e-6))
+        for hit in index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
     ]
 
 
 needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 
-# --- the pages ----------------------------------------------------------------------------------------------------------------
+# --- the pages
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_the_pages_have_every_example_once() -> None:
@@ -198,9 +217,21 @@ def test_the_pages_have_every_example_once() -> None:
 @pytest.mark.parametrize(
     ("module", "names"),
     [
-        ("ragcore", ["SimpleDirectoryReader", "VectorStoreIndex", "StorageContext", "Settings", "load_index_from_storage"]),
+        (
+            "ragcore",
+            [
+                "SimpleDirectoryReader",
+                "VectorStoreIndex",
+                "StorageContext",
+                "Settings",
+                "load_index_from_storage",
+            ],
+        ),
         ("ragcore.schema", ["Document", "TextNode", "NodeWithScore", "QueryBundle"]),
-        ("ragcore.node_parser", ["SentenceSplitter", "HierarchicalNodeParser", "get_leaf_nodes", "get_root_nodes"]),
+        (
+            "ragcore.node_parser",
+            ["SentenceSplitter", "HierarchicalNodeParser", "get_leaf_nodes", "get_root_nodes"],
+        ),
         ("ragcore.ingestion", ["IngestionPipeline"]),
         ("ragcore.query_engine", ["RetrieverQueryEngine"]),
         ("ragcore.agent", ["OpenAIAgent", "ReActAgent"]),
@@ -216,7 +247,8 @@ def test_llamaindex_imports_work_with_the_name_changed(module: str, names: list[
         assert getattr(getattr(import_module(module), name), "__name__", name) == name  # Settings is a value
 
 
-# --- loading ------------------------------------------------------------------------------------------------------------------
+# --- loading
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_u1_file_is_one_document_with_six_facts_and_visible_path(walk: Walk) -> None:
@@ -246,7 +278,9 @@ def test_u2_a_folder_gives_the_same_document(walk: Walk) -> None:
 
 def test_u3_row_is_a_document_with_a_repeatable_id(walk: Walk) -> None:
     rows = walk.after("U3").rows
-    assert [row.text for row in rows] == [f"id: {id_}, name: {name}, email: {email}" for id_, name, email in USERS]
+    assert [row.text for row in rows] == [
+        f"id: {id_}, name: {name}, email: {email}" for id_, name, email in USERS
+    ]
     again = walk.after("U3").reader.load_data(query="SELECT * FROM users")
     assert [row.id_ for row in again] == [row.id_ for row in rows]
     assert len({row.id_ for row in rows}) == len(USERS)
@@ -259,7 +293,8 @@ def test_u4_a_document_has_an_id_of_its_own_unless_one_is_given(walk: Walk) -> N
     assert Document(text=document.text, doc_id="notes").id_ == "notes"
 
 
-# --- splitting ----------------------------------------------------------------------------------------------------------------
+# --- splitting
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_u5_chunks_know_document_place_and_neighbours(walk: Walk) -> None:
@@ -281,7 +316,9 @@ def test_u5_essay_has_as_many_chunks_as_the_walkthrough_states(walk: Walk) -> No
         pytest.skip("needs tiktoken's vocabulary")
     splitter = SentenceSplitter(tokenizer=tiktoken_tokenizer())
     # The path takes room in each chunk: the walkthroughs' is longer than the one here.
-    theirs = {"file_path": "/Users/somebody/Documents/projects/llamaindex/data/paul_graham/paul_graham_essay.txt"}
+    theirs = {
+        "file_path": "/Users/somebody/Documents/projects/llamaindex/data/paul_graham/paul_graham_essay.txt"
+    }
     assert len(splitter.get_nodes_from_documents(after.documents)) == 21
     assert len(splitter.get_nodes_from_documents([Document(after.documents[0].text, metadata=theirs)])) == 22
 
@@ -323,7 +360,8 @@ def test_u7_a_second_run_takes_the_chunks_of_the_first(walk: Walk) -> None:
     assert len(COUNTED) == needed > 0
 
 
-# --- models and indexing ------------------------------------------------------------------------------------------------------
+# --- models and indexing
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_u10_settings_choose_the_models_of_later_parts(walk: Walk) -> None:
@@ -359,7 +397,8 @@ def test_u9_from_documents_splits_embeds_and_stores(walk: Walk) -> None:
     assert after.heard.embedded() == len(held)
 
 
-# --- storing ------------------------------------------------------------------------------------------------------------------
+# --- storing
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_u11_a_persisted_index_is_in_the_folder(walk: Walk) -> None:
@@ -397,7 +436,8 @@ def test_u14_collection_index_matches_and_uses_its_context(walk: Walk) -> None:
     assert list_hits(after.chroma_index) == list_hits(walk.after("U13").chroma_index)
 
 
-# --- changing -----------------------------------------------------------------------------------------------------------------
+# --- changing
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_u15_inserting_a_document_again_keeps_the_count(walk: Walk) -> None:
@@ -417,15 +457,22 @@ def test_u16_deletion_removes_a_document_and_unknown_ids_fail(walk: Walk) -> Non
     assert len(ids_of(after.shrinking)) == 2
 
 
-# --- asking and chatting ------------------------------------------------------------------------------------------------------
+# --- asking and chatting
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_u17_query_is_answered_from_the_retrieved_passages(walk: Walk) -> None:
     after = walk.after("U17")
     assert after.printed == f"{after.response}\n"
-    assert str(after.response) == after.response.response == plausible_answer(after.requests[-1].body["messages"])
+    assert (
+        str(after.response)
+        == after.response.response
+        == plausible_answer(after.requests[-1].body["messages"])
+    )
     assert str(after.response).startswith("The documents say: “")
-    assert [hit.node.id_ for hit in after.response.source_nodes] == [id_ for id_, _ in list_hits(after.index)][:2]
+    assert [hit.node.id_ for hit in after.response.source_nodes] == [
+        id_ for id_, _ in list_hits(after.index)
+    ][:2]
     asked = json.dumps(after.requests[-1].body["messages"], ensure_ascii=False)
     assert QUESTION in asked
 
@@ -436,14 +483,20 @@ def test_u18_three_stages_are_visible_and_the_second_filters(walk: Walk) -> None
     found = after.retriever.retrieve(QUESTION)
     assert len(found) == min(10, len(ids_of(after.index))) >= 4
     half = len(found) // 2
-    assert [hit.node.id_ for hit in after.staged.source_nodes] == [hit.node.id_ for hit in found if hit.score >= 0.7]
-    middle = (found[half - 1].score + found[half].score) / 2  # these passages are all further from the question than 0.7
+    assert [hit.node.id_ for hit in after.staged.source_nodes] == [
+        hit.node.id_ for hit in found if hit.score >= 0.7
+    ]
+    middle = (
+        found[half - 1].score + found[half].score
+    ) / 2  # these passages are all further from the question than 0.7
     engine = after.RetrieverQueryEngine(
         retriever=after.retriever,
         response_synthesizer=after.response_synthesizer,
         node_postprocessors=[after.SimilarityPostprocessor(similarity_cutoff=middle)],
     )
-    assert [hit.node.id_ for hit in engine.query(QUESTION).source_nodes] == [hit.node.id_ for hit in found[:half]]
+    assert [hit.node.id_ for hit in engine.query(QUESTION).source_nodes] == [
+        hit.node.id_ for hit in found[:half]
+    ]
 
 
 MODES = ["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
@@ -503,14 +556,19 @@ def test_u19_each_mode_answers_in_each_way_and_remembers(
     first, *_, last = engine.chat_history
     assert (first.role, first.content) == (MessageRole.USER, question)
     assert (last.role, last.content) == (MessageRole.ASSISTANT, answer)
-    assert answer == "You said: What did the author work on?" if mode == "simple" else "The documents say: “" in answer
+    assert (
+        answer == "You said: What did the author work on?"
+        if mode == "simple"
+        else "The documents say: “" in answer
+    )
     second = way(engine, "And before college?")
     assert second
     assert engine.chat_history[-1].content == second
     assert question in json.dumps(walk.server.requests[-1].body) or mode == "condense_question"
 
 
-# --- tools and agents ---------------------------------------------------------------------------------------------------------
+# --- tools and agents
+# ---------------------------------------------------------------------------------------------------------
 
 
 def describe_tool(name: str, sign: str) -> dict[str, Any]:
@@ -521,7 +579,10 @@ def describe_tool(name: str, sign: str) -> dict[str, Any]:
             "description": f"{name}(a: int, b: int) -> int\nApply a {sign} b and returns the result as int",
             "parameters": {
                 "type": "object",
-                "properties": {"a": {"title": "A", "type": "integer"}, "b": {"title": "B", "type": "integer"}},
+                "properties": {
+                    "a": {"title": "A", "type": "integer"},
+                    "b": {"title": "B", "type": "integer"},
+                },
                 "required": ["a", "b"],
             },
         },
@@ -532,7 +593,8 @@ def test_u21_tool_runs_and_its_output_prints_as_in_the_text(walk: Walk) -> None:
     after = walk.after("U21")
     assert after.openai_tools == [describe_tool("int_mult", "*"), describe_tool("int_add", "+")]
     assert repr(after.output) == (
-        "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, 'b': 34}}, raw_output=408)"
+        "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, "
+        "'b': 34}}, raw_output=408)"
     )
 
 
@@ -575,13 +637,16 @@ def test_u23_sources_are_all_results_of_tools_in_order(walk: Walk) -> None:
     after = walk.after("U23")
     assert after.res.response == "It is 413"
     assert after.res.source_nodes == ()
-    assert [(output.tool_name, output.content, output.raw_input["kwargs"]) for output in after.res.sources] == [
+    assert [
+        (output.tool_name, output.content, output.raw_input["kwargs"]) for output in after.res.sources
+    ] == [
         ("int_mult", "408", {"a": 12, "b": 34}),
         ("int_add", "413", {"a": 408, "b": 5}),
     ]
 
 
-# --- evaluating and observing -------------------------------------------------------------------------------------------------
+# --- evaluating and observing
+# -------------------------------------------------------------------------------------------------
 
 
 def test_v1_judge_and_metrics_give_the_expected_values(walk: Walk) -> None:
@@ -602,7 +667,8 @@ def test_v2_each_trace_is_a_line_that_can_be_read_again(walk: Walk) -> None:
     assert Span.from_dict(json.loads(line)).outline() == after.watched.trace.outline()
 
 
-# --- differences --------------------------------------------------------------------------------------------------------------
+# --- differences
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_v3_what_one_writes_oneself_is_taken_as_it_is(walk: Walk) -> None:
@@ -634,7 +700,8 @@ def test_v5_custom_model_answers_and_streams_its_own_words(walk: Walk) -> None:
     assert answer.trace.spans("llm")[0].facts["model"] == "loud"
 
 
-# --- timings ------------------------------------------------------------------------------------------------------------------
+# --- timings
+# ------------------------------------------------------------------------------------------------------------------
 
 ROWS = [
     "Data loading", "Embedding model set-up", "LLM set-up", "Index creation", "Query engine creation", "Query", "Total",
@@ -654,4 +721,6 @@ def test_u24_every_stage_has_its_row_and_the_rows_add_up(walk: Walk) -> None:
     assert steps["embed"] <= steps["retrieve"] <= steps["query"]
     assert steps["llm"] <= steps["synthesize"] <= steps["query"] <= seconds[5] * 1000 + 1
     texts = [hit.text for hit in after.index.as_retriever(similarity_top_k=5).retrieve(QUESTION)]
-    assert texts == [hit.text for hit in walk.after("U9").index.as_retriever(similarity_top_k=5).retrieve(QUESTION)]
+    assert texts == [
+        hit.text for hit in walk.after("U9").index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
+    ]

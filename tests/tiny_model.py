@@ -1,4 +1,5 @@
-"""A language model of half a megabyte with random weights, for llama.cpp: it loads at once and says nonsense."""
+"""A language model of half a megabyte with random weights, for llama.cpp: it loads at once and says
+nonsense."""
 
 from __future__ import annotations
 
@@ -10,18 +11,29 @@ WIDTH, LAYERS, HEADS, CONTEXT = 64, 2, 2, 4096
 LETTERS = [chr(code) for code in range(32, 127)]
 TEMPLATE = (  # thinks unless it is told not to, as Qwen3 does
     "{% for message in messages %}<|{{ message.role }}|>"
-    "{% if message.reasoning_content %}<think>\n{{ message.reasoning_content }}\n</think>\n\n{% endif %}{{ message.content }}\n"
+    "{% if message.reasoning_content %}<think>\n{{ message.reasoning_content }}\n</think>\n\n{% endif "
+    "%}{{ message.content }}\n"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>"
-    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif "
+    "%}{% endif %}"
 )
 
 
-def write_tiny_model(path: Path, *, trained_context: int = CONTEXT, layers: int = LAYERS, architecture: str = "llama") -> Path:
-    """As large as its `layers`: about 130 kB each. Its answers end at their greatest length, and hardly ever before."""
+def write_tiny_model(
+    path: Path, *, trained_context: int = CONTEXT, layers: int = LAYERS, architecture: str = "llama"
+) -> Path:
+    """As large as its `layers`: about 130 kB each. Its answers end at their greatest length, and hardly ever
+    before."""
     import gguf
 
     rng = np.random.default_rng(7)
-    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *(f"▁{letter}" for letter in LETTERS)]
+    tokens = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        *(f"▁{letter}" for letter in LETTERS),
+    ]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(LETTERS)
     writer = gguf.GGUFWriter(path, architecture)

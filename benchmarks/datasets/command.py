@@ -23,7 +23,10 @@ def run(options: argparse.Namespace) -> int:
 
     def show_progress(number: int) -> None:
         if sys.stderr.isatty():
-            tell(f"\r{number:,} of {len(data_set.trials):,} questions ", end="\n" if number == len(data_set.trials) else "")
+            tell(
+                f"\r{number:,} of {len(data_set.trials):,} questions ",
+                end="\n" if number == len(data_set.trials) else "",
+            )
 
     settings = [setting_of(text) for text in options.compare or [options.setting]]
     data_set = read_data_set(options.folder, others=options.others, more_folders=options.beside)
@@ -34,13 +37,18 @@ def run(options: argparse.Namespace) -> int:
     measurements: list[Measurement] = []
     for setting in settings:
         with open_index(data_set, setting, work, tell) as opened:
-            measurements.append(measure_data_set(data_set, setting, opened, answering=not options.finding, tell=show_progress))
+            measurements.append(
+                measure_data_set(data_set, setting, opened, answering=not options.finding, tell=show_progress)
+            )
         print("\n".join(report.table(measurements[-1], options.part)), flush=True)
     if len(measurements) == 2:
         print("\n".join(report.comparison(*measurements)))
     if options.each is not None:
         options.each.write_text(
-            "".join(f"{line}\n" for measurement in measurements for line in report.each_question(measurement)), "utf-8"
+            "".join(
+                f"{line}\n" for measurement in measurements for line in report.each_question(measurement)
+            ),
+            "utf-8",
         )
     print(report.as_json(measurements, options.part))
     return 0

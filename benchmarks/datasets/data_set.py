@@ -1,19 +1,24 @@
 """Data sets for measurements, in a folder: documents, questions, and the expected passages or answers.
 
 A person's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
-ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a folder `documents`.
+ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a
+folder `documents`.
 
-Conversations: the same folder and a `questions.jsonl` with lines {id, question, after, must, computes}. `after` is the question
-before it in the conversation, "" for none; `must` are groups of strings, and a right answer has one of each; it is
-null if the documents have no answer. `computes` is true if the answer must be worked out.
+Conversations: the same folder and a `questions.jsonl` with lines {id, question, after, must, computes}.
+`after` is the question before it in the conversation, "" for none; `must` are groups of strings, and a right
+answer has one of each; it is null if the documents have no answer. `computes` is true if the answer must be
+worked out.
 
 Published ones: `corpus.jsonl`, lines {_id, title, text}, with one of
 
-- `queries.jsonl`, lines {_id, text}, and `qrels.tsv`, a first line of names, then question, document, grade (BEIR's format);
-- `queries.lastturn.jsonl`, `queries.questions.jsonl`, `queries.rewrite.jsonl` and `qrels.tsv` (MTRAG's): the last message of a
-  conversation, all of a person's messages, and the last one as a person rewrote it to stand alone; turns begin with "|user|:";
-- `qa.jsonl`, lines {id, question, answers, doc_ids}. No answers: the documents do not answer it. `spans` are the places of the
-  answers in the document, in characters. `pages`, pairs of file and page, go with a folder `data` of files and no corpus.
+- `queries.jsonl`, lines {_id, text}, and `qrels.tsv`, a first line of names, then question, document, grade
+  (BEIR's format);
+- `queries.lastturn.jsonl`, `queries.questions.jsonl`, `queries.rewrite.jsonl` and `qrels.tsv` (MTRAG's): the
+  last message of a conversation, all of a person's messages, and the last one as a person rewrote it to stand
+  alone; turns begin with "|user|:";
+- `qa.jsonl`, lines {id, question, answers, doc_ids}. No answers: the documents do not answer it. `spans` are
+  the places of the answers in the document, in characters. `pages`, pairs of file and page, go with a folder
+  `data` of files and no corpus.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ QUESTIONS = ("questions.jsonl", "questions.csv")
 OWN, PUBLISHED = "documents", "data"
 TURN = "|user|:"
 _ACCEPTED = (
-    "It needs questions.csv or questions.jsonl beside a folder “documents”; or corpus.jsonl with qa.jsonl or with "
+    "It needs questions.csv or questions.jsonl beside a folder “documents”; or corpus.jsonl with "
+    "qa.jsonl or with "
     "queries.jsonl and qrels.tsv; or qa.jsonl beside a folder “data”."
 )
 
@@ -53,10 +59,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question with what is known about it. `grades`: of documents by id; 1 and more are relevant. `answerable`: whether
-    these documents answer it, None if that is unknown. `previous`: the person's earlier messages; `rewritten`: the question as
-    a person rewrote it to be understood alone. `must`: groups of strings, of which a right answer has one each; `computes`:
-    the answer is worked out from the documents."""
+    """A question with what is known about it. `grades`: of documents by id; 1 and more are relevant.
+    `answerable`: whether these documents answer it, None if that is unknown. `previous`: the person's earlier
+    messages; `rewritten`: the question as a person rewrote it to be understood alone. `must`: groups of
+    strings, of which a right answer has one each; `computes`: the answer is worked out from the documents."""
 
     question: Question
     grades: Mapping[str, int] = field(default_factory=dict)
@@ -74,8 +80,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen; `conversations`: measured by
-    the outcome of each answer. `questions_of`: the data set whose words the questions have, where that is another one."""
+    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen;
+    `conversations`: measured by the outcome of each answer. `questions_of`: the data set whose words the
+    questions have, where that is another one."""
 
     name: str
     trials: tuple[Trial, ...]
@@ -87,11 +94,15 @@ class DataSet:
 
     @property
     def title(self) -> str:
-        return f"{self.name}, asked with the questions of {self.questions_of}" if self.questions_of else self.name
+        return (
+            f"{self.name}, asked with the questions of {self.questions_of}"
+            if self.questions_of
+            else self.name
+        )
 
     def with_questions_of(self, other: DataSet) -> DataSet:
-        """With the questions of another data set that have the same ids, such as translations, and the documents of this one.
-        InputError where there are none."""
+        """With the questions of another data set that have the same ids, such as translations, and the
+        documents of this one. InputError where there are none."""
         texts = {trial.question.id: trial.question.text for trial in other.trials}
         trials = tuple(
             replace(trial, question=replace(trial.question, text=texts[trial.question.id]), answerable=None)
@@ -100,15 +111,22 @@ class DataSet:
         )
         if not trials:
             raise InputError(
-                f"{self.name} and {other.name} have no questions in common.", hint="Questions are matched by their ids."
+                f"{self.name} and {other.name} have no questions in common.",
+                hint="Questions are matched by their ids.",
             )
         return replace(self, trials=trials, questions_of=other.name)
 
     def only(self, part: Part) -> DataSet:
         """The questions of a part. InputError where it has none."""
-        chosen = self if part == "all" else replace(self, trials=tuple(each for each in self.trials if each.part == part))
+        chosen = (
+            self
+            if part == "all"
+            else replace(self, trials=tuple(each for each in self.trials if each.part == part))
+        )
         if not chosen.trials:
-            raise InputError(f"{self.name} has no questions in its {part} part.", hint="Measure with: --part all")
+            raise InputError(
+                f"{self.name} has no questions in its {part} part.", hint="Measure with: --part all"
+            )
         return chosen
 
     def fingerprint(self) -> str:
@@ -130,12 +148,19 @@ def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequ
     """
     data_set = _read(folder)
     if more_folders and not data_set.files:
-        raise InputError(f"{data_set.name} has a corpus, and no files can stand beside it.", hint="Leave out: --beside")
-    data_set = replace(data_set, files=(*data_set.files, *(path for other in more_folders for path in _files(other))))
+        raise InputError(
+            f"{data_set.name} has a corpus, and no files can stand beside it.", hint="Leave out: --beside"
+        )
+    data_set = replace(
+        data_set, files=(*data_set.files, *(path for other in more_folders for path in _files(other)))
+    )
     if others is None or not data_set.texts:
         return data_set
     graded = {id_ for trial in data_set.trials for id_ in trial.grades}
-    more = sorted((text.id for text in data_set.texts if text.id not in graded), key=lambda id_: zlib.crc32(id_.encode()))
+    more = sorted(
+        (text.id for text in data_set.texts if text.id not in graded),
+        key=lambda id_: zlib.crc32(id_.encode()),
+    )
     chosen = graded | set(more[:others])
     return replace(data_set, texts=tuple(text for text in data_set.texts if text.id in chosen))
 
@@ -143,7 +168,9 @@ def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequ
 def _read(folder: Path) -> DataSet:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", hint=f"Give the folder of a data set. {_ACCEPTED}")
-    name = "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name  # xquad/de
+    name = (
+        "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name
+    )  # xquad/de
     questions = next((folder / each for each in QUESTIONS if (folder / each).is_file()), None)
     if questions is not None and (folder / OWN).is_dir():
         if _has_must_words(questions):
@@ -157,7 +184,9 @@ def _read(folder: Path) -> DataSet:
     if (folder / "qa.jsonl").is_file():
         trials = _read_questions(folder / "qa.jsonl")
         if any(passage.start is not None for trial in trials for passage in trial.question.expected):
-            texts = tuple(replace(text, title="") for text in texts)  # a title above a text would move its positions
+            texts = tuple(
+                replace(text, title="") for text in texts
+            )  # a title above a text would move its positions
         return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
         return DataSet(name, _conversations(folder), texts)
@@ -173,7 +202,9 @@ def _document(row: Mapping[str, Any]) -> Text:
 def _read_own_questions(path: Path) -> tuple[Trial, ...]:
     questions = read_question_set(path.read_bytes(), path.name).questions
     # The same id every time, so that a question stays in its part.
-    return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in questions)
+    return tuple(
+        Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in questions
+    )
 
 
 def _has_must_words(path: Path) -> bool:
@@ -186,9 +217,13 @@ def _in_conversations(path: Path) -> tuple[Trial, ...]:
     """InputError where `after` is no question above it."""
     trials: list[Trial] = []
     before: dict[str, tuple[str, ...]] = {}  # by question, the conversation up to it
-    for number, (after, trial) in enumerate(_lines(path, lambda row: (_text(row, "after"), _with_must_words(row))), 1):
+    for number, (after, trial) in enumerate(
+        _lines(path, lambda row: (_text(row, "after"), _with_must_words(row))), 1
+    ):
         if after and after not in before:
-            raise InputError(f"{path}, question {number}: {after!r} is not asked above it.", hint="Put it on a line above.")
+            raise InputError(
+                f"{path}, question {number}: {after!r} is not asked above it.", hint="Put it on a line above."
+            )
         previous = before[after] if after else ()
         before[trial.question.text] = (*previous, trial.question.text)
         trials.append(replace(trial, previous=previous))
@@ -202,9 +237,13 @@ def _with_must_words(row: Mapping[str, Any]) -> Trial:
 
 
 def _files(folder: Path) -> tuple[Path, ...]:
-    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")))
+    files = tuple(
+        sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    )
     if not files:
-        raise InputError(f"{folder} has no files.", hint="Put the documents that the questions are about into it.")
+        raise InputError(
+            f"{folder} has no files.", hint="Put the documents that the questions are about into it."
+        )
     return files
 
 
@@ -213,7 +252,10 @@ def _read_questions(path: Path) -> tuple[Trial, ...]:
 
 
 def _trial(row: Mapping[str, Any]) -> Trial:
-    answers, documents = tuple(map(str, row.get("answers") or ())), [str(each) for each in row.get("doc_ids") or ()]
+    answers, documents = (
+        tuple(map(str, row.get("answers") or ())),
+        [str(each) for each in row.get("doc_ids") or ()],
+    )
     expected = tuple(ExpectedSource(str(file), (str(page),)) for file, page in row.get("pages") or ())
     if spans := row.get("spans"):
         expected = tuple(ExpectedSource(documents[0], (), int(start), int(end)) for start, end in spans)
@@ -225,14 +267,20 @@ def _trial(row: Mapping[str, Any]) -> Trial:
 
 def _read_graded_questions(folder: Path) -> tuple[Trial, ...]:
     grades = _grades(folder / "qrels.tsv")
-    questions = _lines(folder / "queries.jsonl", lambda row: Question(_text(row, "text"), id=_text(row, "_id")))
+    questions = _lines(
+        folder / "queries.jsonl", lambda row: Question(_text(row, "text"), id=_text(row, "_id"))
+    )
     return tuple(Trial(each, grades[each.id]) for each in questions if each.id in grades)
 
 
 def _conversations(folder: Path) -> tuple[Trial, ...]:
     grades = _grades(folder / "qrels.tsv")
     last, every, rewritten = (
-        dict(_lines(folder / f"queries.{name}.jsonl", lambda row: (_text(row, "_id"), _turns(_text(row, "text")))))
+        dict(
+            _lines(
+                folder / f"queries.{name}.jsonl", lambda row: (_text(row, "_id"), _turns(_text(row, "text")))
+            )
+        )
         for name in ("lastturn", "questions", "rewrite")
     )
     if missing := [id_ for id_ in grades if not (id_ in last and id_ in every and id_ in rewritten)]:
@@ -241,7 +289,9 @@ def _conversations(folder: Path) -> tuple[Trial, ...]:
             hint="It must be in queries.lastturn.jsonl, queries.questions.jsonl and queries.rewrite.jsonl.",
         )
     return tuple(
-        Trial(Question(last[id_][-1], id=id_), of, previous=tuple(every[id_][:-1]), rewritten=rewritten[id_][-1])
+        Trial(
+            Question(last[id_][-1], id=id_), of, previous=tuple(every[id_][:-1]), rewritten=rewritten[id_][-1]
+        )
         for id_, of in grades.items()
     )
 
@@ -253,14 +303,18 @@ def _turns(text: str) -> list[str]:
 def _grades(path: Path) -> dict[str, dict[str, int]]:
     """By question and document; only of questions that have a relevant one."""
     if not path.is_file():
-        raise InputError(f"There is no file {path}.", hint="It says which documents are relevant to which question.")
+        raise InputError(
+            f"There is no file {path}.", hint="It says which documents are relevant to which question."
+        )
     by_question: dict[str, dict[str, int]] = defaultdict(dict)
     for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
         try:
             question, document, grade = line.split("\t")
             by_question[question][document] = int(grade)
         except ValueError as error:
-            raise _damaged_line(path, number, "question, document and a whole number, with tabs between them") from error
+            raise _damaged_line(
+                path, number, "question, document and a whole number, with tabs between them"
+            ) from error
     return {question: grades for question, grades in by_question.items() if max(grades.values()) > 0}
 
 
@@ -286,4 +340,6 @@ def _text(row: Mapping[str, Any], name: str) -> str:
 
 
 def _damaged_line(path: Path, line: int, expected: str) -> InputError:
-    return InputError(f"{path}, line {line} cannot be read.", hint=f"It must be {expected}; see docs/quality.md.")
+    return InputError(
+        f"{path}, line {line} cannot be read.", hint=f"It must be {expected}; see docs/quality.md."
+    )

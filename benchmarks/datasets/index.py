@@ -1,7 +1,7 @@
 """The library of a data set: documents that are read, split and embedded as in the application, and cached.
 
-The cache key of an index has the documents, the settings, and the code that builds indexes. Vectors are cached by their text,
-so that an index with other passages or words embeds only new texts.
+The cache key of an index has the documents, the settings, and the code that builds indexes. Vectors are
+cached by their text, so that an index with other passages or words embeds only new texts.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ Tell = Callable[[str], None]
 
 
 class TimedEmbedder:
-    """An embedder that measures the time of the first question after `begin`, in seconds and processor seconds. Not for several
-    threads."""
+    """An embedder that measures the time of the first question after `begin`, in seconds and processor
+    seconds. Not for several threads."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -119,13 +119,16 @@ def open_index(
     """The library of these documents, built in the folder `work` if it is not cached. `bundled` replaces the
     embedders. `tell` gets the progress as text. InputError where a document cannot be read."""
     embedders = Embedders(bundled or HuggingFaceEmbedding())
-    embed_model = setting.embed_model or ("" if bundled else embedders.for_text(_text_of_first_document(data_set)))
+    embed_model = setting.embed_model or (
+        "" if bundled else embedders.for_text(_text_of_first_document(data_set))
+    )
     embedder = TimedEmbedder(embedders.of(embed_model))
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"The folder {work} cannot be used: {error.strerror}.", hint="Name another one with --work, in which you may write."
+            f"The folder {work} cannot be used: {error.strerror}.",
+            hint="Name another one with --work, in which you may write.",
         ) from error
     folder = work / f"{data_set.name.replace('/', '-')}-{_key(data_set, setting, embedder.name)}"
     began, is_new = time.monotonic(), not (folder / WHOLE).exists()
@@ -145,11 +148,15 @@ def _text_of_first_document(data_set: DataSet) -> str:
     """Its language decides about the embedder."""
     if data_set.texts:
         return data_set.texts[0].text
-    return "\n".join(document.text for document in SimpleDirectoryReader(input_files=[data_set.files[0]]).load_data())
+    return "\n".join(
+        document.text for document in SimpleDirectoryReader(input_files=[data_set.files[0]]).load_data()
+    )
 
 
 def _key(data_set: DataSet, setting: TrialSetting, embedder: str) -> str:
-    digest = hashlib.sha256(f"{data_set.fingerprint()}\0{setting.ingest.model_dump_json()}\0{embedder}\0".encode())
+    digest = hashlib.sha256(
+        f"{data_set.fingerprint()}\0{setting.ingest.model_dump_json()}\0{embedder}\0".encode()
+    )
     for name in MAKERS:
         digest.update(_code(name))
     return digest.hexdigest()[:16]
@@ -162,7 +169,8 @@ def _code(name: str) -> bytes:
 
 
 def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embedder, tell: Tell) -> None:
-    """Builds in a temporary folder, which is renamed when complete, because another process may build the same index."""
+    """Builds in a temporary folder, which is renamed when complete, because another process may build the
+    same index."""
     draft = folder.with_name(f"{folder.name}.{new_id()[:8]}")
     library = Library(draft, embedder=embedder)
     try:
@@ -200,7 +208,9 @@ def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: T
 def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Path, tell: Tell) -> None:
     ingest = library.settings.ingest
     tell(f"Splitting {len(data_set.texts):,} documents ...")
-    counted = any(passage.start is not None for trial in data_set.trials for passage in trial.question.expected)
+    counted = any(
+        passage.start is not None for trial in data_set.trials for passage in trial.question.expected
+    )
     documents = {text.id: _document(text, counted=counted) for text in data_set.texts}
     nodes = [
         node
@@ -217,8 +227,8 @@ def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Pa
 
 
 def _document(text: Text, *, counted: bool) -> Document:
-    """As if it had been read from a file: with its title above it, where the text does not begin with that. `counted`:
-    positions in it are expected, so that its text must not change."""
+    """As if it had been read from a file: with its title above it, where the text does not begin with that.
+    `counted`: positions in it are expected, so that its text must not change."""
     title = " ".join(text.title.replace("_", " ").split())
     headed = not title or text.title == text.id or text.text.lstrip().startswith(title)
     whole = text.text if headed else f"{title}\n\n{text.text}"
@@ -233,10 +243,16 @@ def _document(text: Text, *, counted: bool) -> Document:
     )
 
 
-def _embed(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
+def _embed(
+    nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell
+) -> list[TextNode]:
     """The nodes with their vectors, as far as possible from the cache."""
     database = SQLiteDatabase(work / "vectors.db", VECTORS_SCHEMA)
-    drafts, owner, last_progress = Drafts(database), f"{name} {_code('ragcore/embeddings').hex()[:16]}", time.monotonic()
+    drafts, owner, last_progress = (
+        Drafts(database),
+        f"{name} {_code('ragcore/embeddings').hex()[:16]}",
+        time.monotonic(),
+    )
 
     def note(step: Step) -> None:
         nonlocal last_progress

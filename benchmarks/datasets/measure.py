@@ -1,12 +1,13 @@
 """Measures a data set with one setting: for each question the scores that apply to it.
 
-Retrieval with graded documents: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages, each document at
-its first passage. Retrieval with expected pages or parts of texts: among the first FIRST_K passages. A conversation is
-searched for three times: with its last message, with the application's standalone question, and with that of a person.
+Retrieval with graded documents: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages,
+each document at its first passage. Retrieval with expected pages or parts of texts: among the first FIRST_K
+passages. A conversation is searched for three times: with its last message, with the application's standalone
+question, and with that of a person.
 
-Answers without a language model: whether the reader's best sentence has a right answer, and its best three; the share of the
-answer's tokens in those three, and in the answer; whether it is refused; and whether each sentence of it is in the passage
-that it cites. For conversations with must-words see `outcomes`.
+Answers without a language model: whether the reader's best sentence has a right answer, and its best three;
+the share of the answer's tokens in those three, and in the answer; whether it is refused; and whether each
+sentence of it is in the passage that it cites. For conversations with must-words see `outcomes`.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ _HEADING = re.compile(r"^\*\*.+\*\*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """The result of a question. `seconds`: to retrieve and answer, without `embedding`, the seconds to embed the question.
-    `cpu_seconds`: processor time for the same, independent of other programs; None if judging is included.
+    """The result of a question. `seconds`: to retrieve and answer, without `embedding`, the seconds to embed
+    the question. `cpu_seconds`: processor time for the same, independent of other programs; None if judging
+    is included.
 
-    `passages`: their documents and positions; `searched`: the search text for the last message of a conversation.
+    `passages`: their documents and positions; `searched`: the search text for the last message of a
+    conversation.
     """
 
     trial: Trial
@@ -85,9 +88,15 @@ class Measurement:
 
 
 def measure_data_set(
-    data_set: DataSet, setting: TrialSetting, opened: OpenedIndex, *, answering: bool, tell: Callable[[int], None]
+    data_set: DataSet,
+    setting: TrialSetting,
+    opened: OpenedIndex,
+    *,
+    answering: bool,
+    tell: Callable[[int], None],
 ) -> Measurement:
-    """Ask every question. `answering`: also answer those that a right answer, or none, is known of. RagErrors."""
+    """Ask every question. `answering`: also answer those that a right answer, or none, is known of.
+    RagErrors."""
     if data_set.conversations and not answering:
         raise InputError(f"{data_set.name} has no graded documents to find.", hint="Leave out: --finding")
     results = []
@@ -100,7 +109,9 @@ def measure_data_set(
             results.append(_measure_trial(opened, trial, setting.ask, answering))
         tell(number)
     documents = len(data_set.texts) or len(data_set.files)
-    measurement = Measurement(data_set, setting, tuple(results), documents, len(opened.library.store), opened.seconds)
+    measurement = Measurement(
+        data_set, setting, tuple(results), documents, len(opened.library.store), opened.seconds
+    )
     return replace(measurement, means=_means(measurement))
 
 
@@ -110,7 +121,9 @@ def _means(measurement: Measurement) -> dict[str, Mean]:
     figures = {name: mean(list(measurement.scores(name).values())) for name in names}
     means = {name: figure for name, figure in figures.items() if figure is not None}
     if LAST_MESSAGE in means:
-        share = share_recovered(*(list(measurement.scores(name).values()) for name in (LAST_MESSAGE, OURS, REWRITTEN)))
+        share = share_recovered(
+            *(list(measurement.scores(name).values()) for name in (LAST_MESSAGE, OURS, REWRITTEN))
+        )
         if share is not None:
             means[RECOVERED] = share
     return means
@@ -122,7 +135,9 @@ def _measure_own_question(opened: OpenedIndex, trial: Trial, ask: Ask, answering
     result = measure(opened.library, trial.question, ask, answering=answering)
     embedding = opened.embedder.seconds
     passages = tuple(f"{one.document} {one.start}-{one.end}" for one in result.passages)
-    return TrialResult(trial, dict(result.scores), result.seconds - embedding, embedding, None, passages, result.answer)
+    return TrialResult(
+        trial, dict(result.scores), result.seconds - embedding, embedding, None, passages, result.answer
+    )
 
 
 def _measure_conversation(opened: OpenedIndex, trial: Trial, ask: Ask) -> TrialResult:
@@ -147,7 +162,8 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     library, question = opened.library, trial.question
     opened.embedder.begin()
     opened.reader.last = None
-    # If neither answers nor positions need the passages, one search retrieves as many as the ranking of documents needs.
+    # If neither answers nor positions need the passages, one search retrieves as many as the ranking of
+    # documents needs.
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
     ranking = bool(trial.grades) and not answering and not question.expected
     began = time.process_time()
@@ -159,7 +175,9 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     if trial.previous or trial.rewritten:
         ranked, searched = _in_conversation(opened, trial, wide)
         scores |= {
-            LAST_MESSAGE: _ndcg(trial, _documents(opened, question.text, wide, got.sources if ranking else ())),
+            LAST_MESSAGE: _ndcg(
+                trial, _documents(opened, question.text, wide, got.sources if ranking else ())
+            ),
             OURS: _ndcg(trial, ranked),
             REWRITTEN: _ndcg(trial, _documents(opened, trial.rewritten, wide)),
         }
@@ -174,7 +192,9 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     if answering:
         scores |= _answer_scores(opened, trial, got.answer, got.sources)
     passages = tuple(f"{source.file_id} {source.start}-{source.end}" for source in got.sources)
-    return TrialResult(trial, scores, got.seconds - embedding, embedding, cpu_seconds, passages, got.answer, searched)
+    return TrialResult(
+        trial, scores, got.seconds - embedding, embedding, cpu_seconds, passages, got.answer, searched
+    )
 
 
 def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:
@@ -203,14 +223,22 @@ def _place_scores(opened: OpenedIndex, trial: Trial, sources: Sequence[Source]) 
     if not expected:
         return {}
     if expected[0].start is None:
-        scores, _ = retrieval_scores(trial.question, retrieved_passages(opened.library, trial.question, sources))
+        scores, _ = retrieval_scores(
+            trial.question, retrieved_passages(opened.library, trial.question, sources)
+        )
         return {f"page@{FIRST_K}": scores["hit_rate"]}
     places = [Stretch(one.document, one.start or 0, one.end or 0) for one in expected]
     share = measure_overlap(places, [Stretch(source.file_id, source.start, source.end) for source in sources])
-    return {f"token recall@{FIRST_K}": share.recall, f"token precision@{FIRST_K}": share.precision, f"IoU@{FIRST_K}": share.iou}
+    return {
+        f"token recall@{FIRST_K}": share.recall,
+        f"token precision@{FIRST_K}": share.precision,
+        f"IoU@{FIRST_K}": share.iou,
+    }
 
 
-def _answer_scores(opened: OpenedIndex, trial: Trial, answer: str, sources: Sequence[Source]) -> dict[str, float]:
+def _answer_scores(
+    opened: OpenedIndex, trial: Trial, answer: str, sources: Sequence[Source]
+) -> dict[str, float]:
     refused = is_refusal(answer)
     quoted = {} if refused else {"cited passage says it": _share_cited_correctly(answer, sources)}
     if not trial.answerable:
@@ -236,13 +264,19 @@ def _likeliest(opened: OpenedIndex) -> list[str]:
     if call is None:
         return []
     context = call.variables.get("context_str", ())
-    passages = [Passage(context)] if isinstance(context, str) else [each for each in context if isinstance(each, Passage)]
-    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).best_first]
+    passages = (
+        [Passage(context)]
+        if isinstance(context, str)
+        else [each for each in context if isinstance(each, Passage)]
+    )
+    return [
+        quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).best_first
+    ]
 
 
 def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:
-    """The share of the sentences that are word for word in a passage that they cite. A sentence without a citation has the next
-    one after it. The headings of a summary are not sentences."""
+    """The share of the sentences that are word for word in a passage that they cite. A sentence without a
+    citation has the next one after it. The headings of a summary are not sentences."""
     quotes = quotes_in(_HEADING.sub("", answer), number=None)
     if not quotes:
         return 0.0
@@ -256,13 +290,15 @@ def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:
 
 
 def share_recovered(low: Sequence[float], between: Sequence[float], high: Sequence[float]) -> Mean | None:
-    """Where the mean of `between` is, from the mean of `low` (0) to that of `high` (1). Scores of the same questions in the
-    same order. None without scores, or if the two means are equal."""
+    """Where the mean of `between` is, from the mean of `low` (0) to that of `high` (1). Scores of the same
+    questions in the same order. None without scores, or if the two means are equal."""
     rows = np.asarray([low, between, high])  # (3, n)
     if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
         return None
     random = np.random.default_rng(0)
-    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(axis=2)  # (3, RESAMPLES)
+    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(
+        axis=2
+    )  # (3, RESAMPLES)
     way = drawn[2] - drawn[0]
     shares = (drawn[1] - drawn[0])[np.abs(way) > 1e-9] / way[np.abs(way) > 1e-9]
     lowest, highest = np.quantile(shares, (0.025, 0.975))

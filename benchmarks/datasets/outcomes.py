@@ -1,8 +1,8 @@
 """The outcome of an answer in a conversation: an answer, the closest passages, or nothing.
 
-For questions that the documents answer, the shares of the three outcomes, and of texts with all must-words: among answers, and
-among answers and closest passages. Answers that must be worked out are measured separately. For the other questions, only the
-shares of the outcomes.
+For questions that the documents answer, the shares of the three outcomes, and of texts with all must-words:
+among answers, and among answers and closest passages. Answers that must be worked out are measured
+separately. For the other questions, only the shares of the outcomes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def reply_to(opened: OpenedIndex, ask: Ask, history: Sequence[ChatMessage]) -> R
     """The reply after these messages. RagErrors."""
     stream = opened.library.answer(ask, history)
     text = "".join(stream)
-    passages = tuple(f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}" for hit in stream.source_nodes)
+    passages = tuple(
+        f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}"
+        for hit in stream.source_nodes
+    )
     return Reply(stream.outcome, text, passages)
 
 

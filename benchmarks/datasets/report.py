@@ -16,14 +16,23 @@ NAME = 26  # characters of a metric's name
 
 def table(measurement: Measurement, part: Part) -> Iterator[str]:
     """Lines: each metric with its 95% interval and how many questions have it, then the time."""
-    size = f"{len(measurement.results):,} questions, {measurement.documents:,} documents, {measurement.passages:,} passages"
+    size = (
+        f"{len(measurement.results):,} questions, {measurement.documents:,} documents, "
+        f"{measurement.passages:,} passages"
+    )
     yield f"{measurement.data_set.title}, {_part(part)}{size}"
     yield f"setting: {measurement.setting.name}"
     for name, figure in measurement.means.items():
-        yield f"  {name:{NAME}} {figure.value:.3f}   {figure.low:.3f} to {figure.high:.3f}   of {figure.number:,}"
+        yield (
+            f"  {name:{NAME}} {figure.value:.3f}   {figure.low:.3f} to {figure.high:.3f}   of "
+            f"{figure.number:,}"
+        )
     seconds, embedding, cpu = _seconds(measurement)
     of_processor = "" if cpu is None else f"{cpu:.3f} of the processor, "
-    yield f"  {'seconds a question':{NAME}} {seconds:.3f}   {of_processor}beside {embedding:.3f} for embedding it"
+    yield (
+        f"  {'seconds a question':{NAME}} {seconds:.3f}   {of_processor}beside {embedding:.3f} for "
+        "embedding it"
+    )
 
 
 def compare(first: Measurement, second: Measurement) -> dict[str, Difference]:
@@ -39,11 +48,13 @@ def compare(first: Measurement, second: Measurement) -> dict[str, Difference]:
 
 
 def comparison(first: Measurement, second: Measurement) -> Iterator[str]:
-    """Lines: each metric in both, the difference with its 95% interval, and how often chance makes as large a one."""
+    """Lines: each metric in both, the difference with its 95% interval, and how often chance makes as large a
+    one."""
     yield f"{first.setting.name} against {second.setting.name}: the second's figure less the first's"
     for name, change in compare(first, second).items():
         yield (
-            f"  {name:{NAME}} {change.value:+.3f}   {change.low:+.3f} to {change.high:+.3f}   p = {change.p:.4f}"
+            f"  {name:{NAME}} {change.value:+.3f}   {change.low:+.3f} to {change.high:+.3f}   p = "
+            f"{change.p:.4f}"
             f"   higher on {change.higher:,}, lower on {change.lower:,} of {change.number:,}"
         )
 
@@ -96,10 +107,14 @@ def _round(figure: Mean) -> dict[str, float]:
 
 
 def _seconds(measurement: Measurement) -> tuple[float, float, float | None]:
-    """Means a question: to find and answer, to embed it, and of the processor to find and answer, where that is known."""
+    """Means a question: to find and answer, to embed it, and of the processor to find and answer, where that
+    is known."""
     results = measurement.results
     cpu = [result.cpu_seconds for result in results if result.cpu_seconds is not None]
-    seconds, embedding = fmean(result.seconds for result in results), fmean(result.embedding for result in results)
+    seconds, embedding = (
+        fmean(result.seconds for result in results),
+        fmean(result.embedding for result in results),
+    )
     return seconds, embedding, fmean(cpu) if cpu else None
 
 

@@ -1,4 +1,5 @@
-"""A way of reading, finding and answering in a line of text: "default", or "top_k=10,diverse=yes,chunk_size=400"."""
+"""A way of reading, finding and answering in a line of text: "default", or
+"top_k=10,diverse=yes,chunk_size=400"."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class TrialSetting:
-    """`embed_model`: "" is the one that a new library of these documents chooses, else as for Rebuilds.start; the built-in one
-    for English is "all-MiniLM-L6-v2"."""
+    """`embed_model`: "" is the one that a new library of these documents chooses, else as for Rebuilds.start;
+    the built-in one for English is "all-MiniLM-L6-v2"."""
 
     name: str
     ask: Ask
@@ -46,9 +47,13 @@ def setting_of(text: str) -> TrialSetting:
     """InputError for a name or a value that cannot be."""
     values = _Values() if text.strip() == DEFAULT else _parse_values(text)
     how = Retrieval(values.dense_share, values.weaker, values.cutoff, values.reranker, values.diverse)
-    ingest = IngestSettings(chunk_size=values.chunk_size, chunk_overlap=values.chunk_overlap, splitter=values.splitter)
+    ingest = IngestSettings(
+        chunk_size=values.chunk_size, chunk_overlap=values.chunk_overlap, splitter=values.splitter
+    )
     if ingest.chunk_overlap >= ingest.chunk_size:
-        raise InputError(f"{text}: chunk_overlap must be smaller than chunk_size.", hint="Give a smaller one.")
+        raise InputError(
+            f"{text}: chunk_overlap must be smaller than chunk_size.", hint="Give a smaller one."
+        )
     ask = Ask("", None, values.response_mode, values.top_k, retrieval=how)
     return TrialSetting(text.strip(), ask, ingest, values.embed_model)
 

@@ -1,7 +1,9 @@
-"""Recall, precision and intersection over union of retrieved text, character by character, as in Chroma's study of splitters
-(Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking, where they are called token-wise).
+"""Recall, precision and intersection over union of retrieved text, character by character, as in Chroma's
+study of splitters (Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking, where they are
+called token-wise).
 
-Text that is retrieved twice counts twice as retrieved, and once as expected. So overlapping passages are no advantage.
+Text that is retrieved twice counts twice as retrieved, and once as expected. So overlapping passages are no
+advantage.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def measure_overlap(expected: Sequence[Stretch], retrieved: Sequence[Stretch]) -
     expected_length = sum(stretch.length for stretch in expected)
     if not expected_length:
         raise ValueError("a question without expected text cannot be scored")
-    both = _length(_common(one, other) for one in expected for other in retrieved if one.document == other.document)
+    both = _length(
+        _common(one, other) for one in expected for other in retrieved if one.document == other.document
+    )
     missing = _length((one.document, one.start, one.end) for one in expected) - both
     read = sum(stretch.length for stretch in retrieved)
     return Overlap(both / expected_length, both / read if read else 0.0, both / (read + missing))
@@ -62,7 +66,10 @@ def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
 
 
 def token_recall(text: str, answers: Sequence[str]) -> float:
-    """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
+    """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to
+    1."""
     have = Counter(plain(text).split())
     token_counts = [Counter(plain(answer).split()) for answer in answers]
-    return max(((have & expected).total() / max(expected.total(), 1) for expected in token_counts), default=0.0)
+    return max(
+        ((have & expected).total() / max(expected.total(), 1) for expected in token_counts), default=0.0
+    )

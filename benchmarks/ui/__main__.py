@@ -1,9 +1,11 @@
-"""How fast the screens are: the real application with the sample in its library, compared with a minimal Streamlit application.
+"""How fast the screens are: the real application with the sample in its library, compared with a minimal
+Streamlit application.
 
     python -m benchmarks.ui [PART ...] [--rounds N] [--sessions N] [--seconds N] [--think N] [--no-peer]
 
-Parts: paint, shift, switch, map, rerun, word, memory, crowd; by default all. Chromium is real, and so are the websockets of the
-sessions without a browser. The figures are milliseconds on this machine; those of the peer show how fast it is.
+Parts: paint, shift, switch, map, rerun, word, memory, crowd; by default all. Chromium is real, and so are the
+websockets of the sessions without a browser. The figures are milliseconds on this machine; those of the peer
+show how fast it is.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Measurement:
 
 
 def measure(
-    server: Server, pages: Sequence[screens.Screen], conversation: tuple[str, str], options: argparse.Namespace
+    server: Server,
+    pages: Sequence[screens.Screen],
+    conversation: tuple[str, str],
+    options: argparse.Namespace,
 ) -> Measurement:
     result = Measurement({})
     with screens.chromium() as browser:
@@ -72,7 +77,9 @@ def measure(
     if "crowd" in options.parts:
         _when_idle(options.patience)
         switches, result.problems = asyncio.run(
-            tabs.crowd(server.port, paths, sessions=options.sessions, seconds=options.seconds, think=options.think)
+            tabs.crowd(
+                server.port, paths, sessions=options.sessions, seconds=options.seconds, think=options.think
+            )
         )
         result.figures["crowd"] = [1000 * seconds for seconds in switches]
     return result
@@ -87,16 +94,25 @@ def first_words(home: Path, server: Server, options: argparse.Namespace) -> scre
         requests.append((time.time() - DELAY, str(messages)))
         return f"{WORD} stand on both sides of the tunnel, as the documents say. " * 5
 
-    questions = [f"What did the committee resolve about the wind in {1900 + number}?" for number in range(options.rounds + 1)]
+    questions = [
+        f"What did the committee resolve about the wind in {1900 + number}?"
+        for number in range(options.rounds + 1)
+    ]
     model = ScriptedServer(reply, always=Fault(delay=DELAY))
     with model, answering_by(home, model.url), screens.chromium() as browser:
         _when_idle(options.patience)
         return screens.first_words(browser, server, questions, requests, delay=DELAY, word=WORD)
 
 
-def report(ours: Measurement, peer: Measurement, words: screens.FirstWords | None, options: argparse.Namespace) -> None:
+def report(
+    ours: Measurement, peer: Measurement, words: screens.FirstWords | None, options: argparse.Namespace
+) -> None:
     def row(name: str, goal: str, figure: str) -> list[Row]:
-        return [Row(name, goal, ours.figures[figure], peer.figures.get(figure, ()))] if figure in ours.figures else []
+        return (
+            [Row(name, goal, ours.figures[figure], peer.figures.get(figure, ()))]
+            if figure in ours.figures
+            else []
+        )
 
     rows = [
         *row("first paint, a browser that is new here", "2,000", "paint new"),
@@ -122,14 +138,21 @@ def report(ours: Measurement, peer: Measurement, words: screens.FirstWords | Non
         peer_text = f"; peer {max(peer.shifts.values()):.3f} at most" if peer.shifts else ""
         print(f"\nLayout shift of a page that is loaded (up to 0.1 is called good): {shifts}{peer_text}.")
     if "rerun" in ours.figures:
-        print(f"\nProcessor time of a run of the script, {MESSAGES} messages: {ours.cpu:.0f} ms; peer {peer.cpu:.0f} ms.")
+        print(
+            f"\nProcessor time of a run of the script, {MESSAGES} messages: {ours.cpu:.0f} ms; peer "
+            f"{peer.cpu:.0f} ms."
+        )
     if ours.memory:
-        print(f"Memory for each of {options.sessions} sessions: {ours.memory / 1e6:.2f} MB; peer {peer.memory / 1e6:.2f} MB.")
+        print(
+            f"Memory for each of {options.sessions} sessions: {ours.memory / 1e6:.2f} MB; peer "
+            f"{peer.memory / 1e6:.2f} MB."
+        )
     if "crowd" in ours.figures:
         pace = [len(side.figures.get("crowd", [])) / options.seconds for side in (ours, peer)]
         print(
             f"{options.sessions} people, {options.think:g} s on a page on average, for {options.seconds:g} s:"
-            f" {len(ours.problems)} errors, {pace[0]:.1f} switches a second; peer {len(peer.problems)} and {pace[1]:.1f}."
+            f" {len(ours.problems)} errors, {pace[0]:.1f} switches a second; peer {len(peer.problems)} "
+            f"and {pace[1]:.1f}."
         )
     for problem in [*ours.problems[:10], *peer.problems[:10]]:
         print(f"  {problem}")
@@ -164,7 +187,10 @@ def main() -> None:
         if not options.no_peer:
             with peer_server(Path(folder)) as server:
                 peer = measure(server, screens.PEERS, ("conversation", ""), options)
-    print(f"{os.cpu_count()} cores; load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after, ours included\n")
+    print(
+        f"{os.cpu_count()} cores; load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} "
+        "after, ours included\n"
+    )
     report(ours, peer, words, options)
 
 

@@ -19,12 +19,16 @@ class Row:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """By nearest rank: the least value that at least this share, 0 to 1, of all values do not exceed. At least one value."""
+    """By nearest rank: the least value that at least this share, 0 to 1, of all values do not exceed. At
+    least one value."""
     return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
 
 
 def table(rows: Iterable[Row]) -> str:
-    lines = ["| | goal | median ms | p95 ms | of | peer: median ms | p95 ms | ratio |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| | goal | median ms | p95 ms | of | peer: median ms | p95 ms | ratio |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
     lines += [f"| {row.name} | {row.goal} | {_cells(row)} |" for row in rows]
     return "\n".join(lines)
 
@@ -38,8 +42,8 @@ def _cells(row: Row) -> str:
 
 
 def over_model(seconds: float, calls: int, delay: float) -> float:
-    """Milliseconds that a wait of `seconds` has beyond the model's own: `calls` one after the other, each silent for `delay`
-    seconds."""
+    """Milliseconds that a wait of `seconds` has beyond the model's own: `calls` one after the other, each
+    silent for `delay` seconds."""
     return 1000 * (seconds - calls * delay)
 
 

@@ -27,8 +27,8 @@ LIMIT = 300.0  # seconds
 
 
 def prepare(home: Path, messages: int) -> str:
-    """Read the sample into a new library, and add a conversation of so many messages; returns its id. Its questions are
-    answered once, and then repeated."""
+    """Read the sample into a new library, and add a conversation of so many messages; returns its id. Its
+    questions are answered once, and then repeated."""
     library = Library(home)
     try:
         library.intake.add_sample()
@@ -74,7 +74,11 @@ def answering_by(home: Path, address: str) -> Iterator[None]:
     try:
         before = library.settings
         library.update_settings(
-            before.model_copy(update={"llm": LLMSettings(provider="openai_compatible", base_url=f"{address}/v1", model="tiny")})
+            before.model_copy(
+                update={
+                    "llm": LLMSettings(provider="openai_compatible", base_url=f"{address}/v1", model="tiny")
+                }
+            )
         )
         yield
         library.update_settings(before)

@@ -1,12 +1,15 @@
-"""A minimal Streamlit application with as many pages, for comparison on the same machine: one line on each page, and a
-conversation as in the tutorials. It runs with `streamlit run`, with Streamlit's own settings.
+"""A minimal Streamlit application with as many pages, for comparison on the same machine: one line on each
+page, and a conversation as in the tutorials. It runs with `streamlit run`, with Streamlit's own settings.
 """
 
 import streamlit as st
 
 PAGES = ("Documents", "Chat", "Compare", "Indexes", "Evaluate", "Settings")
 MESSAGES = 200
-WORDS = "The works and the wind were discussed, and it was resolved that the railway stops when the wind is high. " * 3
+WORDS = (
+    "The works and the wind were discussed, and it was resolved that the railway stops when the wind is "
+    "high. "
+) * 3
 
 
 def line(name: str) -> None:

@@ -1,7 +1,7 @@
 """The waits of a person, in a real browser: for the first screen, another page, the first word of an answer.
 
-The page measures them: from the start of the navigation, the click or the key, to the first frame in which the awaited element
-is visible and not stale.
+The page measures them: from the start of the navigation, the click or the key, to the first frame in which
+the awaited element is visible and not stale.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ OURS = (
     Screen("Evaluate", "evaluate", (".st-key-make_set button",)),
     Screen("Settings", "settings", (".st-key-llm_provider",)),
 )
-PEERS = tuple(Screen(name, name.lower() if at else "", (f".st-key-one_{name.lower()} h1",)) for at, name in enumerate(PAGES))
+PEERS = tuple(
+    Screen(name, name.lower() if at else "", (f".st-key-one_{name.lower()} h1",))
+    for at, name in enumerate(PAGES)
+)
 
 
 @dataclass
@@ -105,7 +108,8 @@ class Paints:
 
 @dataclass
 class FirstWords:
-    """Milliseconds beyond the model's own: in total, before the call of the model, and after its first word."""
+    """Milliseconds beyond the model's own: in total, before the call of the model, and after its first
+    word."""
 
     over: list[float] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
@@ -116,7 +120,9 @@ class FirstWords:
 def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
-    executable = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    executable = (
+        os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
         try:
@@ -166,7 +172,8 @@ def layout_shifts(browser: Browser, server: Server, screens: Sequence[Screen]) -
 
 
 def map_frames(browser: Browser, server: Server, passages: int) -> list[float]:
-    """Milliseconds from each frame to the next while the map of so many passages is dragged about and zoomed."""
+    """Milliseconds from each frame to the next while the map of so many passages is dragged about and
+    zoomed."""
     with _window(browser) as context:
         page = context.new_page()
         page.goto(f"{server.url}/map")
@@ -192,7 +199,8 @@ def map_frames(browser: Browser, server: Server, passages: int) -> list[float]:
 def page_switches(
     browser: Browser, server: Server, screens: Sequence[Screen], rounds: int
 ) -> dict[tuple[str, str], list[float]]:
-    """Milliseconds from the click in the sidebar, by the pages it leads from and to: down the sidebar and up again."""
+    """Milliseconds from the click in the sidebar, by the pages it leads from and to: down the sidebar and up
+    again."""
     way = [*screens, *reversed(screens[:-1])]
     steps = list(pairwise(way))
     took: dict[tuple[str, str], list[float]] = {(here.name, there.name): [] for here, there in steps}
@@ -213,12 +221,18 @@ def page_switches(
 
 
 def first_words(
-    browser: Browser, server: Server, questions: Sequence[str], requests: list[tuple[float, str]], *, delay: float, word: str
+    browser: Browser,
+    server: Server,
+    questions: Sequence[str],
+    requests: list[tuple[float, str]],
+    *,
+    delay: float,
+    word: str,
 ) -> FirstWords:
     """Asks each question in its own conversation, with a model that writes `word` after `delay` seconds.
 
-    `requests` grows meanwhile: the time of each call of the model, in seconds since the epoch, and its text. The first question
-    is not counted.
+    `requests` grows meanwhile: the time of each call of the model, in seconds since the epoch, and its text.
+    The first question is not counted.
     """
     result = FirstWords()
     with _window(browser) as context:
@@ -229,11 +243,15 @@ def first_words(
             _rest(page)
             box = page.get_by_test_id("stChatInputTextArea")
             box.fill(question)
-            page.evaluate("(word) => { window.awaited = window.when(['[data-testid=\"stChatMessage\"]'], word); }", word)
+            page.evaluate(
+                "(word) => { window.awaited = window.when(['[data-testid=\"stChatMessage\"]'], word); }", word
+            )
             box.press("Enter")
             seen = page.evaluate("() => window.awaited") / 1000
             pressed, origin = page.evaluate("() => [window.pressed / 1000, performance.timeOrigin / 1000]")
-            calls = [moment - origin for moment, text in requests if question in text and moment - origin < seen]
+            calls = [
+                moment - origin for moment, text in requests if question in text and moment - origin < seen
+            ]
             page.locator('[class*="st-key-facts_"]').first.wait_for()
             if number:
                 result.over.append(over_model(seen - pressed, len(calls), delay))

@@ -28,8 +28,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def memory(self) -> int:
-        """Bytes in memory of the server's process that are its own: pages of files, which come and go, are not counted, nor is
-        the process that reads documents for it."""
+        """Bytes in memory of the server's process that are its own: pages of files, which come and go, are
+        not counted, nor is the process that reads documents for it."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 
@@ -41,7 +41,9 @@ class Server:
 
 @contextmanager
 def our_server(home: Path) -> Iterator[Server]:
-    with _run_server(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
+    with _run_server(
+        ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}
+    ) as server:
         yield server
 
 
@@ -52,7 +54,9 @@ def peer_server(folder: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def _run_server(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
+def _run_server(
+    script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]
+) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(

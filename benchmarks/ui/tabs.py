@@ -1,7 +1,7 @@
 """Browser tabs without a browser: a real websocket with Streamlit's own messages.
 
-A tab requests runs of the script as a browser does, with the page, its query, and the cached messages. It also reruns fragments
-with a timer. It draws nothing and clicks nothing.
+A tab requests runs of the script as a browser does, with the page, its query, and the cached messages. It
+also reruns fragments with a timer. It draws nothing and clicks nothing.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class Tab:
             elif kind == "auto_rerun":
                 timer = message.auto_rerun
                 self._stop([timer.fragment_id])
-                self._timers[timer.fragment_id] = asyncio.create_task(self._rerun_regularly(timer.fragment_id, timer.interval))
+                self._timers[timer.fragment_id] = asyncio.create_task(
+                    self._rerun_regularly(timer.fragment_id, timer.interval)
+                )
             elif kind == "stop_auto_rerun":
                 self._stop(message.stop_auto_rerun.fragment_ids)
             elif kind == "script_finished":
@@ -136,8 +138,8 @@ async def time_reruns(port: int, path: str, query: str, times: int) -> list[floa
 
 
 async def memory(server: Server, paths: Sequence[str], sessions: int) -> float:
-    """Bytes of the server's memory per open tab, after each has opened every page. The cost of the first tabs of a server is
-    not included."""
+    """Bytes of the server's memory per open tab, after each has opened every page. The cost of the first tabs
+    of a server is not included."""
     async with _open_tabs(server.port, paths, FIRST):
         pass
     before = server.memory()
@@ -158,9 +160,9 @@ async def _open_tabs(port: int, paths: Sequence[str], sessions: int) -> AsyncIte
 async def crowd(
     port: int, paths: Sequence[str], *, sessions: int, seconds: float, think: float, seed: int = 0
 ) -> tuple[list[float], list[str]]:
-    """Seconds of each switch of a page, and all that went wrong, while so many people each look at a page for `think` seconds
-    on average (exponentially distributed) and then open another. They come within the first `think` seconds; what happens until
-    all are there is not counted."""
+    """Seconds of each switch of a page, and all that went wrong, while so many people each look at a page for
+    `think` seconds on average (exponentially distributed) and then open another. They come within the first
+    `think` seconds; what happens until all are there is not counted."""
     switches: list[float] = []
     problems: list[str] = []
     counted_from = time.perf_counter() + 2 * think

@@ -1,6 +1,8 @@
-"""Asks Lectern questions with its default settings. Each result is a row, a plain dictionary that is stored as JSON.
+"""Asks Lectern questions with its default settings. Each result is a row, a plain dictionary that is stored
+as JSON.
 
-Rows are appended to a file at once, so that a run may stop anywhere and continue later, and judging needs no model.
+Rows are appended to a file at once, so that a run may stop anywhere and continue later, and judging needs no
+model.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Answers:
         self.rows: dict[str, Row] = {row["key"]: row for row in read_rows(folder, part)}
         if others := {row["model"] for row in self.rows.values()} - {model, ""}:
             raise SystemExit(
-                f"{self._path} has answers of {', '.join(others)}, not of {model}: name another folder with --answers"
+                f"{self._path} has answers of {', '.join(others)}, not of {model}: name another folder "
+                "with --answers"
             )
 
     def fill(self, questions: Questions) -> list[Row]:
@@ -61,7 +64,8 @@ def read_rows(folder: Path, part: str) -> list[Row]:
 
 
 def language_model(server: ModelServer, *, calls_functions: bool = False) -> LLM:
-    """As the settings open it, with their defaults; only the time-out is longer, as speed is not what is measured."""
+    """As the settings open it, with their defaults; only the time-out is longer, as speed is not what is
+    measured."""
     settings = LLMSettings(
         provider="openai_compatible", base_url=server.url, model=server.model, timeout=CALL_SECONDS,
         context_window=WINDOW, calls_functions=calls_functions,
@@ -80,10 +84,16 @@ class Asker:
         return replace(self._default_ask, question=question)
 
     def ask(
-        self, question: str, *, before: Sequence[str] = (), mode: str = "", verdict: bool = False, weaker: bool = False
+        self,
+        question: str,
+        *,
+        before: Sequence[str] = (),
+        mode: str = "",
+        verdict: bool = False,
+        weaker: bool = False,
     ) -> Row:
-        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode. `weaker`:
-        always with the full number of passages, even if some are far weaker than the best."""
+        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode.
+        `weaker`: always with the full number of passages, even if some are far weaker than the best."""
         conversation = self._library.conversations.create().id
         for earlier in before:
             self._wait_for_answer(conversation, self.default_ask(earlier))
@@ -95,15 +105,17 @@ class Asker:
         checked = self._library.checks.of(conversation).get(message.id, [])
         self._library.conversations.delete(conversation)
         row = row_of(message, trace)
-        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]  # "not in your documents"
+        row["absent"] = [
+            [one.start, one.end] for one in checked if one.verdict == "absent"
+        ]  # "not in your documents"
         row["marked"] = [[one.start, one.end] for one in checked if one.verdict in ("absent", "weak")]
         if verdict:
             row["verdict"] = self._server.verdict(row["messages"]) if row["messages"] else None
         return {"question": question, **row}
 
     def measure_latency(self, question: str) -> Row:
-        """Seconds until the places of the passages are known, and from then until the first word; and what the server spent on
-        reading the prompt."""
+        """Seconds until the places of the passages are known, and from then until the first word; and what
+        the server spent on reading the prompt."""
         conversation = self._library.conversations.create().id
         read, began = self._server.prompt_seconds(), time.perf_counter()
         run = self._runs.start(conversation, self.default_ask(question))
@@ -116,7 +128,13 @@ class Asker:
         run.wait()
         spent = None if read is None else (self._server.prompt_seconds() or 0.0) - read
         self._library.conversations.delete(conversation)
-        return {"question": question, "place": place - began, "word": word - place, "reading": spent, "seconds": word - began}
+        return {
+            "question": question,
+            "place": place - began,
+            "word": word - place,
+            "reading": spent,
+            "seconds": word - began,
+        }
 
     def _wait_for_answer(self, conversation: str, ask: Ask) -> Message:
         run = self._runs.start(conversation, ask)
@@ -135,7 +153,13 @@ def row_of(message: Message, trace: Span | None) -> Row:
         "state": message.state,
         "problem": message.problem.what if message.problem else "",
         "passages": [
-            {"number": each.number, "text": each.text, "document": each.file_id, "place": each.place, "score": each.score}
+            {
+                "number": each.number,
+                "text": each.text,
+                "document": each.file_id,
+                "place": each.place,
+                "score": each.score,
+            }
             for each in message.sources
         ],
         "messages": _messages(calls[-1]) if calls else [],
@@ -151,7 +175,9 @@ def row_of(message: Message, trace: Span | None) -> Row:
 
 
 def _messages(call: Span) -> list[list[str]]:
-    return [[each["role"], "".join(part["text"] for part in each["parts"])] for each in call.facts["messages"]]
+    return [
+        [each["role"], "".join(part["text"] for part in each["parts"])] for each in call.facts["messages"]
+    ]
 
 
 def _instructions(call: Span) -> Iterator[str]:

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.written_answers.judging import echoes, has_all, is_refused, is_right, is_supported, statements, supports
+from benchmarks.written_answers.judging import (
+    echoes,
+    has_all,
+    is_refused,
+    is_right,
+    is_supported,
+    statements,
+    supports,
+)
 from benchmarks.written_answers.tasks import is_done
 
 Row = Mapping[str, Any]
@@ -25,23 +33,34 @@ class Figure:
 
 def share(name: str, goal: str, results: Iterable[bool]) -> Figure:
     known = list(results)
-    return Figure(name, f"{sum(known) / len(known):.2f} ({sum(known)} of {len(known)})" if known else "-", goal)
+    return Figure(
+        name, f"{sum(known) / len(known):.2f} ({sum(known)} of {len(known)})" if known else "-", goal
+    )
 
 
 def figures(rows: Rows) -> Iterator[Figure]:
     """The figures of the parts that have rows."""
-    if answered := [row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not is_refused(row)]:
+    if answered := [
+        row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not is_refused(row)
+    ]:
         yield from support(answered)
-    for part, title, goal_right, goal_refused in (("squad2", "SQuAD 2", ".95", ".40"), ("clapnq", "CLAPnq", "", ".65")):
+    for part, title, goal_right, goal_refused in (
+        ("squad2", "SQuAD 2", ".95", ".40"),
+        ("clapnq", "CLAPnq", "", ".65"),
+    ):
         for suffix in ("", "-peer"):
-            yield from answerable(title + suffix.replace("-", ", "), rows.get(part + suffix, ()), goal_right, goal_refused)
+            yield from answerable(
+                title + suffix.replace("-", ", "), rows.get(part + suffix, ()), goal_right, goal_refused
+            )
     for suffix in ("", "-peer"):
         yield from household("household" + suffix.replace("-", ", "), rows.get(f"household{suffix}", ()))
     for suffix in ("", "-peer"):
         yield from modes(rows.get(f"modes{suffix}", ()), suffix.replace("-", ", "))
     tools = rows.get("tools", ())
     for agent in dict.fromkeys(row["agent"] for row in tools):
-        yield share(f"{agent}: tasks done", "8 of 10", [is_done(row) for row in tools if row["agent"] == agent])
+        yield share(
+            f"{agent}: tasks done", "8 of 10", [is_done(row) for row in tools if row["agent"] == agent]
+        )
     for suffix in ("", "-peer"):
         yield from selections(rows.get(f"select{suffix}", ()), suffix.replace("-", ", "))
     yield from latency(rows.get("latency", ()))
@@ -52,11 +71,22 @@ def support(rows: Sequence[Row]) -> Iterator[Figure]:
     unmarked = [(sentence, row) for sentence, row in statements_ if not sentence.marked]
     marked = [(sentence, row) for sentence, row in statements_ if sentence.marked]
     yield share(
-        "sentences: the shown source supports it, of those not marked", ".95", [is_supported(*each) for each in unmarked]
+        "sentences: the shown source supports it, of those not marked",
+        ".95",
+        [is_supported(*each) for each in unmarked],
     )
-    yield share("sentences: not marked, and no source shown", "0", [not sentence.cited for sentence, _ in unmarked])
-    yield share("sentences: marked as weak or not in the documents", "", [sentence.marked for sentence, _ in statements_])
-    anyway = [any(supports(each, sentence.text, row["gold"]) for each in row["passages"]) for sentence, row in marked]
+    yield share(
+        "sentences: not marked, and no source shown", "0", [not sentence.cited for sentence, _ in unmarked]
+    )
+    yield share(
+        "sentences: marked as weak or not in the documents",
+        "",
+        [sentence.marked for sentence, _ in statements_],
+    )
+    anyway = [
+        any(supports(each, sentence.text, row["gold"]) for each in row["passages"])
+        for sentence, row in marked
+    ]
     yield share("sentences: a passage supports it, of those marked", "", anyway)
 
 
@@ -73,9 +103,13 @@ def answerable(title: str, rows: Sequence[Row], goal_right: str, goal_refused: s
 def household(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
     if not rows:
         return
-    yield share(f"{title}: right", ".70", [has_all(row, row["must"]) for row in rows if row["must"] is not None])
     yield share(
-        f"{title}: invented, where nothing stands there", "0", [not is_refused(row) for row in rows if row["must"] is None]
+        f"{title}: right", ".70", [has_all(row, row["must"]) for row in rows if row["must"] is not None]
+    )
+    yield share(
+        f"{title}: invented, where nothing stands there",
+        "0",
+        [not is_refused(row) for row in rows if row["must"] is None],
     )
 
 
@@ -116,4 +150,6 @@ def latency(rows: Sequence[Row]) -> Iterator[Figure]:
 def table(rows: Rows) -> str:
     all_figures = list(figures(rows))
     width = max((len(figure.name) for figure in all_figures), default=0)
-    return "\n".join(f"{figure.name:{width}}  {figure.value:22}  {figure.goal}".rstrip() for figure in all_figures)
+    return "\n".join(
+        f"{figure.name:{width}}  {figure.value:22}  {figure.goal}".rstrip() for figure in all_figures
+    )

@@ -22,7 +22,9 @@ def fit(rows: Sequence[Row]) -> str:
     answerable = np.array([bool(row["gold"]) for row in answered])
     least = float(np.sort(measured[answerable])[int(MAX_DOUBTED * answerable.sum())])
     doubted = measured < least
-    shares = f"{doubted[answerable].mean():.2f} of the answerable, {doubted[~answerable].mean():.2f} of the others"
+    shares = (
+        f"{doubted[answerable].mean():.2f} of the answerable, {doubted[~answerable].mean():.2f} of the others"
+    )
     return f"LEAST = {least:.2f}\ndoubted: {shares}"
 
 

@@ -1,8 +1,10 @@
-"""The judges: functions of a row alone (see answers.py), none of which uses the check that the application itself makes.
+"""The judges: functions of a row alone (see answers.py), none of which uses the check that the application
+itself makes.
 
-A sentence is supported by its source where one sentence of the source has at least SHARE of its content words, or two
-neighbours have NEARLY_ALL, with all its numbers, and a "not" where it has one; where the source has all its names; and where
-it has the accepted answer, if the sentence states that. docs/quality.md has the error rate against sentences judged by hand.
+A sentence is supported by its source where one sentence of the source has at least SHARE of its content
+words, or two neighbours have NEARLY_ALL, with all its numbers, and a "not" where it has one; where the source
+has all its names; and where it has the accepted answer, if the sentence states that. docs/quality.md has the
+error rate against sentences judged by hand.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ ECHO_WORDS = 6  # words in a row that an answer shares with the instructions
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One that states something. `cited`: the numbers that stand in it or right behind it. `marked`: as weak or absent.
-    `absent`: as in none of the documents."""
+    """One that states something. `cited`: the numbers that stand in it or right behind it. `marked`: as weak
+    or absent. `absent`: as in none of the documents."""
 
     text: str
     cited: tuple[int, ...]
@@ -45,22 +47,30 @@ def normalize(text: str) -> str:
 
 def states(text: str, gold: Sequence[str]) -> bool:
     """Whether it has one of the accepted answers, in whole words."""
-    return any(f" {accepted} " in f" {normalize(text)} " for answer in gold if (accepted := normalize(answer)))
+    return any(
+        f" {accepted} " in f" {normalize(text)} " for answer in gold if (accepted := normalize(answer))
+    )
 
 
 def is_refused(row: Row) -> bool:
-    """Whether the person learns that the documents may not answer: no sentence states anything unmarked, or Lectern says so."""
+    """Whether the person learns that the documents may not answer: no sentence states anything unmarked, or
+    Lectern says so."""
     doubted = row.get("outcome", "answer") != "answer"
     return row["state"] == "done" and (doubted or states_nothing(row))
 
 
 def states_nothing(row: Row) -> bool:
-    """Whether it is a fixed reply, or no sentence states anything that is not marked as in none of the documents."""
+    """Whether it is a fixed reply, or no sentence states anything that is not marked as in none of the
+    documents."""
     return is_refusal(row["answer"]) or all(sentence.absent for sentence in statements(row))
 
 
 def is_right(row: Row) -> bool:
-    return row["state"] == "done" and not states_nothing(row) and states(MARKS.sub("", row["answer"]), row["gold"])
+    return (
+        row["state"] == "done"
+        and not states_nothing(row)
+        and states(MARKS.sub("", row["answer"]), row["gold"])
+    )
 
 
 def has_all(row: Row, must: Sequence[Sequence[str]]) -> bool:
@@ -76,14 +86,20 @@ def statements(row: Row) -> list[Sentence]:
 def is_supported(sentence: Sentence, row: Row) -> bool:
     """Whether a cited passage supports it."""
     by_number = {each["number"]: each for each in row["passages"]}
-    return any(supports(by_number[number], sentence.text, row["gold"]) for number in sentence.cited if number in by_number)
+    return any(
+        supports(by_number[number], sentence.text, row["gold"])
+        for number in sentence.cited
+        if number in by_number
+    )
 
 
 def supports(passage: Row, sentence: str, gold: Sequence[str]) -> bool:
     """`passage` has a text and a place, which may have its title."""
     whole = f"{passage['place']}\n{passage['text']}"
     names = {name for name in _NAME.findall(sentence) for name in content_words(name)}
-    if not names <= {*words(whole), *content_words(whole)} or (states(sentence, gold) and not states(whole, gold)):
+    if not names <= {*words(whole), *content_words(whole)} or (
+        states(sentence, gold) and not states(whole, gold)
+    ):
         return False
     source_sentences = sentences(passage["text"])
     return any(_says(one, sentence, SHARE) for one in source_sentences) or any(
@@ -130,7 +146,10 @@ def _sentences(row: Row) -> Iterator[Sentence]:
     for start, end in spans:
         text = MARKS.sub("", answer[start:end]).strip()
         if re.search(r"\w", text):
-            marked, absent = (any(start <= sum(span) // 2 < end for span in row.get(name, ())) for name in ("marked", "absent"))
+            marked, absent = (
+                any(start <= sum(span) // 2 < end for span in row.get(name, ()))
+                for name in ("marked", "absent")
+            )
             yield Sentence(text, tuple(cited_in(answer[start:end])), marked, absent)
 
 
@@ -153,8 +172,10 @@ def _figures(text: str) -> list[str]:
 
 
 _POINTING = re.compile(
-    r"\b(?:according|passages?|statements?|states?|stated|mention(?:s|ed)?|found|find|information|sources?|answer|question|documents?|text|"
-    r"context|says|lines?|pages?|provided|given|described|indicated|based|reads|response|refers|reference|seen|specifically|also|"
+    r"\b(?:according|passages?|statements?|states?|stated|mention(?:s|ed)?|found|find|information"
+    r"|sources?|answer|question|documents?|text|"
+    r"context|says|lines?|pages?|provided|given|described|indicated|based|reads|response|refers"
+    r"|reference|seen|specifically|also|"
     r"therefore|however)\b",
     re.IGNORECASE,
 )
@@ -163,7 +184,8 @@ _NAME = re.compile(r"(?<=[\w,;)'’] )[A-Z][\w'’-]+")  # not the first word of
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _SOURCE = r"(?:passages?|documents?|texts?|context|information|sources?|details?)"
 _HOLDS = (
-    r"(?:find|found|answer\w*|determine|mention\w*|provide\w*|contain\w*|include\w*|specif\w+|state[ds]?|say|give|available)"
+    r"(?:find|found|answer\w*|determine|mention\w*|provide\w*|contain\w*|include\w*|specif\w+"
+    r"|state[ds]?|say|give|available)"
 )
 _FOUND_NOTHING = re.compile(
     rf"\b(?:not|no|cannot|unable|n['’]t)\b[^.]*\b(?:{_HOLDS}|information)\b[^.]*\b{_SOURCE}\b"

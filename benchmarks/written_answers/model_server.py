@@ -1,7 +1,7 @@
 """The model's server: OpenAI's wire format on a port of loopback, and what llama.cpp tells beyond it.
 
-`python -m benchmarks.written_answers.model_server FILE.gguf THREADS` serves the file with xllamacpp, prints the address, and
-ends when its standard input does.
+`python -m benchmarks.written_answers.model_server FILE.gguf THREADS` serves the file with xllamacpp, prints
+the address, and ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -31,15 +31,22 @@ class ModelServer:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/").removesuffix("/v1")
         self._client = httpx.Client(base_url=self.url, timeout=CALL_SECONDS)
-        self.model: str = Path(str(self._client.get("/v1/models").raise_for_status().json()["data"][0]["id"])).name
+        self.model: str = Path(
+            str(self._client.get("/v1/models").raise_for_status().json()["data"][0]["id"])
+        ).name
 
     def verdict(self, messages: Sequence[Sequence[str]]) -> dict[str, float] | None:
-        """Whether the passages of these messages, pairs of role and text, answer their question: natural-log probabilities of
-        yes and no as first token, and their difference. None where the server gives no probabilities."""
+        """Whether the passages of these messages, pairs of role and text, answer their question: natural-log
+        probabilities of yes and no as first token, and their difference. None where the server gives no
+        probabilities."""
         *others, (role, text) = messages
-        sent = [{"role": each[0], "content": each[1]} for each in others] + [{"role": role, "content": text + ANSWERABLE}]
+        sent = [{"role": each[0], "content": each[1]} for each in others] + [
+            {"role": role, "content": text + ANSWERABLE}
+        ]
         options = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": MOST_LIKELY}
-        reply = self._client.post("/v1/chat/completions", json={"model": self.model, "messages": sent, **options})
+        reply = self._client.post(
+            "/v1/chat/completions", json={"model": self.model, "messages": sent, **options}
+        )
         listed = (reply.raise_for_status().json()["choices"][0].get("logprobs") or {}).get("content")
         return _verdict(listed[0]["top_logprobs"]) if listed else None
 
@@ -54,7 +61,9 @@ def _verdict(likely: Sequence[Mapping[str, float | str]]) -> dict[str, float]:
     lowest = min(float(each["logprob"]) for each in likely)
 
     def log_probability(word: str) -> float:
-        shares = [math.exp(float(each["logprob"])) for each in likely if str(each["token"]).strip().lower() == word]
+        shares = [
+            math.exp(float(each["logprob"])) for each in likely if str(each["token"]).strip().lower() == word
+        ]
         return math.log(sum(shares)) if shares else lowest  # less likely than all that are listed
 
     yes, no = log_probability("yes"), log_probability("no")
@@ -65,7 +74,9 @@ def _verdict(likely: Sequence[Mapping[str, float | str]]) -> dict[str, float]:
 def run_server(model: Path, threads: int) -> Iterator[str]:
     """The address of a server of this file, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.written_answers.model_server", str(model), str(threads)]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert server.stdin is not None
     assert server.stdout is not None
     try:

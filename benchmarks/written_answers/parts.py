@@ -15,7 +15,13 @@ from benchmarks.written_answers.answers import Answers, Asker, Questions, Row, l
 from benchmarks.written_answers.figures import REFINING
 from benchmarks.written_answers.model_server import ModelServer
 from benchmarks.written_answers.peer import PeerProcess
-from benchmarks.written_answers.questions import TestQuestion, documents_of, draw_questions, household, household_documents
+from benchmarks.written_answers.questions import (
+    TestQuestion,
+    documents_of,
+    draw_questions,
+    household,
+    household_documents,
+)
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
 FULL = {
@@ -57,7 +63,9 @@ class Session:
 
     def documents(self, part: str) -> DataSet:
         return (
-            household_documents(self.options.data) if part == "household" else documents_of(self.options.data / FOLDERS[part])
+            household_documents(self.options.data)
+            if part == "household"
+            else documents_of(self.options.data / FOLDERS[part])
         )
 
     def fill(self, part: str, questions: Questions) -> list[Row]:
@@ -70,7 +78,11 @@ def data_set(session: Session, part: str) -> None:
         asker = Asker(library, session.server, session.options.passages)
 
         def ask(one: TestQuestion) -> Row:
-            gold = {"gold": list(one.gold), "gold_documents": list(one.documents), "development": one.development}
+            gold = {
+                "gold": list(one.gold),
+                "gold_documents": list(one.documents),
+                "development": one.development,
+            }
             return {"part": part, "id": one.id, **gold, **asker.ask(one.question, verdict=True)}
 
         drawn_questions = session.questions(part, *session.counts(part))
@@ -84,18 +96,26 @@ def home(session: Session, part: str) -> None:
         asker = Asker(library, session.server, None)
         (count,) = session.counts(part)
         trials = household(session.options.data, count)
-        questions: Questions = [(f"household {each.question.id}", partial(_at_home, asker, each)) for each in trials]
+        questions: Questions = [
+            (f"household {each.question.id}", partial(_at_home, asker, each)) for each in trials
+        ]
         rows = session.fill(part, questions)
     ask_peer(session, part, [row for row in rows if not row["before"]])
 
 
 def _at_home(asker: Asker, trial: Trial) -> Row:
     must = trial.must if trial.answerable else None
-    return {"gold": [], "must": must, "before": trial.previous, **asker.ask(trial.question.text, before=trial.previous)}
+    return {
+        "gold": [],
+        "must": must,
+        "before": trial.previous,
+        **asker.ask(trial.question.text, before=trial.previous),
+    }
 
 
 def modes(session: Session, part: str) -> None:
-    """The modes of several calls compared with compact, for questions with an answer, with the full number of passages."""
+    """The modes of several calls compared with compact, for questions with an answer, with the full number of
+    passages."""
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, session.options.passages)
 
@@ -126,7 +146,14 @@ def choices(session: Session, part: str) -> None:
     llm = language_model(session.server)
     pairs = list(enumerate(tasks.SELECTIONS[: session.counts(part)[0]]))
     ours = {"selection": tasks.select, "sub-questions": tasks.divide}
-    session.fill(part, [(f"{kind} {number}", partial(ask, *each, llm)) for number, each in pairs for kind, ask in ours.items()])
+    session.fill(
+        part,
+        [
+            (f"{kind} {number}", partial(ask, *each, llm))
+            for number, each in pairs
+            for kind, ask in ours.items()
+        ],
+    )
     if (peer := session.peer) is None:
         return
 
@@ -137,7 +164,8 @@ def choices(session: Session, part: str) -> None:
         return {**facts, **outcome, "seconds": time.perf_counter() - began}
 
     session.fill(
-        f"{part}-peer", [(f"{kind} {number}", partial(theirs, kind, *each)) for number, each in pairs for kind in ours]
+        f"{part}-peer",
+        [(f"{kind} {number}", partial(theirs, kind, *each)) for number, each in pairs for kind in ours],
     )
 
 
@@ -147,7 +175,9 @@ def latency(session: Session, part: str) -> None:
         asker = Asker(library, session.server, None)
         drawn_questions = session.questions(part, *session.counts(part))
         library.passages(asker.default_ask("Which model is loaded by this question?"))
-        session.fill(part, [(each.id, partial(asker.measure_latency, each.question)) for each in drawn_questions])
+        session.fill(
+            part, [(each.id, partial(asker.measure_latency, each.question)) for each in drawn_questions]
+        )
 
 
 def ask_peer(session: Session, part: str, rows: Sequence[Row]) -> None:
@@ -157,9 +187,15 @@ def ask_peer(session: Session, part: str, rows: Sequence[Row]) -> None:
 
     def ask(row: Row) -> Row:
         passages, began = [each["text"] for each in row["passages"]], time.perf_counter()
-        outcome = peer.ask(do="answer", question=row["question"], passages=passages, mode=row.get("mode", "compact"))
+        outcome = peer.ask(
+            do="answer", question=row["question"], passages=passages, mode=row.get("mode", "compact")
+        )
         same = {name: row[name] for name in SAME if name in row}
-        facts: dict[str, Any] = {"answer": "", "instructions": [], "state": "failed" if "problem" in outcome else "done"}
+        facts: dict[str, Any] = {
+            "answer": "",
+            "instructions": [],
+            "state": "failed" if "problem" in outcome else "done",
+        }
         return {**same, **facts, **outcome, "seconds": time.perf_counter() - began}
 
     session.fill(f"{part}-peer", [(row["key"], partial(ask, row)) for row in rows])

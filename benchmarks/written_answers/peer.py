@@ -1,6 +1,7 @@
 """LlamaIndex's side, in its own interpreter: `python -m benchmarks.written_answers.peer URL MODEL`.
 
-Each line of JSON is a request with "do", see `Peer`; the line that comes back is its outcome, or {"problem": ...}.
+Each line of JSON is a request with "do", see `Peer`; the line that comes back is its outcome, or {"problem":
+...}.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ class PeerProcess:
         command = [python, "-W", "ignore", "-m", "benchmarks.written_answers.peer", url, model]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "IS_TESTING": "1"}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment, cwd=ROOT
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            cwd=ROOT,
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -56,11 +63,17 @@ def model(url: str, name: str) -> Any:
         def chat(self, messages: Any, **options: Any) -> Any:
             sent = [{"role": each.role.value, "content": each.content or ""} for each in messages]
             body = {"model": name, "messages": sent, "temperature": TEMPERATURE, "max_tokens": OUTPUT}
-            reply = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=SECONDS).raise_for_status().json()
-            return ChatResponse(message=ChatMessage(role="assistant", content=reply["choices"][0]["message"]["content"] or ""))
+            reply = (
+                httpx.post(f"{url}/v1/chat/completions", json=body, timeout=SECONDS).raise_for_status().json()
+            )
+            return ChatResponse(
+                message=ChatMessage(role="assistant", content=reply["choices"][0]["message"]["content"] or "")
+            )
 
         def complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
-            return CompletionResponse(text=self.chat([ChatMessage(role="user", content=prompt)]).message.content or "")
+            return CompletionResponse(
+                text=self.chat([ChatMessage(role="user", content=prompt)]).message.content or ""
+            )
 
         def stream_chat(self, messages: Any, **options: Any) -> Any:
             yield self.chat(messages)
@@ -97,7 +110,9 @@ class Peer:
         from llama_index.core.question_gen import LLMQuestionGenerator
         from llama_index.core.schema import QueryBundle
 
-        sub_questions = LLMQuestionGenerator.from_defaults(llm=self._llm).generate(self._tools(choices), QueryBundle(question))
+        sub_questions = LLMQuestionGenerator.from_defaults(llm=self._llm).generate(
+            self._tools(choices), QueryBundle(question)
+        )
         parts = [{"sub_question": each.sub_question, "tool_name": each.tool_name} for each in sub_questions]
         return {"chosen": list(dict.fromkeys(part["tool_name"] for part in parts)), "parts": parts}
 

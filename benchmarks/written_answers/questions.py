@@ -1,4 +1,5 @@
-"""The questions of each part, drawn in an order that is always the same: more of them begin with the fewer."""
+"""The questions of each part, drawn in an order that is always the same: more of them begin with the
+fewer."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TestQuestion:
-    """A question with its accepted answers, none where the documents do not answer it, and the ids of those that do."""
+    """A question with its accepted answers, none where the documents do not answer it, and the ids of those
+    that do."""
 
     id: str
     question: str
@@ -31,7 +33,11 @@ def draw(items: Sequence[T], count: int) -> list[T]:
 
 def in_turn(*kinds: Sequence[T]) -> list[T]:
     """All of them; any number of the first has about the same share of each kind as all have."""
-    places = [((place + 0.5) / len(kind), at, each) for at, kind in enumerate(kinds) for place, each in enumerate(kind)]
+    places = [
+        ((place + 0.5) / len(kind), at, each)
+        for at, kind in enumerate(kinds)
+        for place, each in enumerate(kind)
+    ]
     return [each for _, _, each in sorted(places, key=lambda one: one[:2])]
 
 
@@ -52,7 +58,8 @@ def draw_questions(folder: Path, part: Part, answerable: int, unanswerable: int)
 
 
 def household(data: Path, count: int) -> list[Trial]:
-    """The first `count` of those that the papers of a household answer and those that they do not, in turn."""
+    """The first `count` of those that the papers of a household answer and those that they do not, in
+    turn."""
     trials = read_data_set(data / "household").trials
     yes, no = ([each for each in trials if each.answerable is answerable] for answerable in (True, False))
     return in_turn(draw(yes, len(yes)), draw(no, len(no)))[:count]

@@ -1,7 +1,8 @@
-"""Work for agents, selectors and question dividers, about the invented documents of benchmarks/everyday_documents.
+"""Work for agents, selectors and question dividers, about the invented documents of
+benchmarks/everyday_documents.
 
-A task of an agent is done when its answer has all that is expected, every tool that it needs was called and answered, and no
-call appears as text.
+A task of an agent is done when its answer has all that is expected, every tool that it needs was called and
+answered, and no call appears as text.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ class Tools:
             return self._known[name]
         path = next(DOCUMENTS.glob(f"{name}.*"))
         splitter = SentenceSplitter(chunk_size=PASSAGE_TOKENS, chunk_overlap=0)
-        nodes = splitter.get_nodes_from_documents([Document(path.read_text("utf-8"), metadata={"file_name": path.name})])
+        nodes = splitter.get_nodes_from_documents(
+            [Document(path.read_text("utf-8"), metadata={"file_name": path.name})]
+        )
         retriever = VectorStoreIndex(nodes, embed_model=self._embedder).as_retriever(similarity_top_k=3)
         return RetrieverTool.from_defaults(retriever, name=name, description=f"Looks up: {ABOUT[name]}")
 
@@ -135,11 +138,25 @@ def work_on(task: Task, agent: str, llm: LLM, tools: Tools) -> Row:
     try:
         reply = kind.from_tools(tools.by_name(task.tools), llm=llm).chat(task.question)
     except RagError as error:
-        return {**row, "answer": "", "problem": error.what, "called": [], "replies": [], "seconds": time.perf_counter() - began}
+        return {
+            **row,
+            "answer": "",
+            "problem": error.what,
+            "called": [],
+            "replies": [],
+            "seconds": time.perf_counter() - began,
+        }
     replies = [step.facts.get("reply", "") for step in (reply.trace.spans("llm") if reply.trace else ())]
     called = [output.tool_name for output in reply.sources if not output.is_error]
     seconds = time.perf_counter() - began
-    return {**row, "answer": reply.response, "problem": "", "called": called, "replies": replies, "seconds": seconds}
+    return {
+        **row,
+        "answer": reply.response,
+        "problem": "",
+        "called": called,
+        "replies": replies,
+        "seconds": seconds,
+    }
 
 
 def is_done(row: Mapping[str, Any]) -> bool:
@@ -151,7 +168,9 @@ def is_done(row: Mapping[str, Any]) -> bool:
     )
 
 
-_CALL_AS_TEXT = re.compile(r'"(?:name|arguments|parameters)"\s*:|</?tool_call>|^Action(?: Input)?:', re.MULTILINE)
+_CALL_AS_TEXT = re.compile(
+    r'"(?:name|arguments|parameters)"\s*:|</?tool_call>|^Action(?: Input)?:', re.MULTILINE
+)
 
 
 def select(question: str, gold: Sequence[str], llm: LLM) -> Row:
@@ -160,7 +179,13 @@ def select(question: str, gold: Sequence[str], llm: LLM) -> Row:
     began = time.perf_counter()
     result = get_selector_from_llm(llm, is_multi=True).select(choices, question)
     chosen = [names[index] for index in result.inds]
-    return {"kind": "selection", "question": question, "gold": gold, "chosen": chosen, "seconds": time.perf_counter() - began}
+    return {
+        "kind": "selection",
+        "question": question,
+        "gold": gold,
+        "chosen": chosen,
+        "seconds": time.perf_counter() - began,
+    }
 
 
 class _Silent:
@@ -171,7 +196,9 @@ class _Silent:
 
 
 def divide(question: str, gold: Sequence[str], llm: LLM) -> Row:
-    tools = [QueryEngineTool.from_defaults(_Silent(), name, description) for name, description in ABOUT.items()]
+    tools = [
+        QueryEngineTool.from_defaults(_Silent(), name, description) for name, description in ABOUT.items()
+    ]
     engine = SubQuestionQueryEngine.from_defaults(tools, llm, Synthesizer(llm, "no_text"))
     began = time.perf_counter()
     answer = engine.query(question)

@@ -15,5 +15,7 @@ def count_unread(files: Files, ask: Ask) -> int:
 
 def list_asked(files: Files, ask: Ask) -> dict[str, str]:
     """The names of the selected documents that can answer, by id, in alphabetical order."""
-    chosen = [file for file in files.all() if file.ready and (ask.file_ids is None or file.id in ask.file_ids)]
+    chosen = [
+        file for file in files.all() if file.ready and (ask.file_ids is None or file.id in ask.file_ids)
+    ]
     return {file.id: file.name for file in sorted(chosen, key=lambda file: (file.name.casefold(), file.id))}

@@ -41,7 +41,12 @@ class AnswerPerDocument(AnswerStream):
     """
 
     def __init__(
-        self, question: str, files: Mapping[str, str], engine_of: Callable[[str], QueryEngine], *, workers: int = WORKERS
+        self,
+        question: str,
+        files: Mapping[str, str],
+        engine_of: Callable[[str], QueryEngine],
+        *,
+        workers: int = WORKERS,
     ) -> None:
         self.rows: tuple[FileAnswer, ...] = ()
         self._question = question
@@ -69,7 +74,9 @@ class AnswerPerDocument(AnswerStream):
             return
         steps = [start("document", file=name) for name in self._files.values()]
         stopped = Event()
-        pool = ThreadPoolExecutor(max_workers=max(1, min(self._workers, len(steps))), thread_name_prefix="document")
+        pool = ThreadPoolExecutor(
+            max_workers=max(1, min(self._workers, len(steps))), thread_name_prefix="document"
+        )
         futures = [
             pool.submit(copy_context().run, self._ask, step, file_id, stopped)
             for step, file_id in zip(steps, self._files, strict=True)
@@ -131,5 +138,7 @@ def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
     """The labels of the cited pages in order, and the word for such a page."""
     metadata = [hit.node.metadata for hit in sorted(cited, key=lambda hit: hit.node.start_char_idx or 0)]
     labels = [str(each["page_label"]) for each in metadata if each.get("page_label") is not None]
-    word = next((str(hit.node.metadata["page_word"]) for hit in cited if "page_word" in hit.node.metadata), "page")
+    word = next(
+        (str(hit.node.metadata["page_word"]) for hit in cited if "page_word" in hit.node.metadata), "page"
+    )
     return tuple(dict.fromkeys(labels)), word

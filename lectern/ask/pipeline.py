@@ -50,8 +50,8 @@ class RetrievalPlan:
 
 
 def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool = False) -> RetrievalPlan:
-    """The plan for the passages of an ask. `embedder` is the one of the index. `quoting`: no language model reads the passages,
-    so that an overview may have several of each document."""
+    """The plan for the passages of an ask. `embedder` is the one of the index. `quoting`: no language model
+    reads the passages, so that an overview may have several of each document."""
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
@@ -68,7 +68,11 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
         weaker=options.weaker or chosen_later,
     )
     retriever = OverviewRetriever(  # for requests of a summary; every other question goes to `hybrid`
-        index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
+        index,
+        ask.top_k,
+        fallback=hybrid,
+        document_ids=ask.file_ids,
+        per_document=SUMMARY_PASSAGES if quoting else 1,
     )
     postprocessors: list[BaseNodePostprocessor] = []
     if options.cutoff is not None:
@@ -113,7 +117,9 @@ def answer(
     return engine.stream_chat(ask.question)
 
 
-def _query_engine(ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
+def _query_engine(
+    ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None
+) -> RetrieverQueryEngine:
     synthesizer = Synthesizer(llm, ask.response_mode, override_prompts(wording or {}))
     return RetrieverQueryEngine(plan.retriever, synthesizer, plan.postprocessors)
 
@@ -136,7 +142,9 @@ class TopK(BaseNodePostprocessor):
     def __init__(self, count: int) -> None:
         self._count = count
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         return list(nodes[: self._count])
 
 

@@ -10,7 +10,13 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 
-from ragcore.extractive.fixed_replies import NOTHING_FOUND, best_replies, in_language_of, is_closest, is_refusal
+from ragcore.extractive.fixed_replies import (
+    NOTHING_FOUND,
+    best_replies,
+    in_language_of,
+    is_closest,
+    is_refusal,
+)
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode

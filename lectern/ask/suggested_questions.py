@@ -1,7 +1,7 @@
 """Suggested questions about the newest documents.
 
-They are from the sample, from a language model, from sentences of a document that answer them, or ask for its summary.
-A suggestion must retrieve its own document.
+They are from the sample, from a language model, from sentences of a document that answer them, or ask for its
+summary. A suggestion must retrieve its own document.
 
 A thread generates them when the documents have changed, and stores them in the library's database.
 """
@@ -63,19 +63,30 @@ CREATE TABLE IF NOT EXISTS suggestions (
 );
 """
 
-_WHAT = re.compile(r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) |是什么？$")
+_WHAT = re.compile(
+    r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) |是什么？$"
+)
 _WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
-_ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
-_QUESTION_AFTER_HEADING = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
+_ASKS = re.compile(
+    r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE
+)
+_QUESTION_AFTER_HEADING = re.compile(
+    r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$"
+)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _ODD = re.compile(
-    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
+    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is"
+    r"|are|was|were)\b"
     r"|^Why\b.* (?:that|when|if|which|who) |[;*:]| [A-Z](?= |\?$)|^\w+, "
     r"|\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
 _ANY = re.compile(r" (?:an?|each|every) |^What (?:are|can|do|must|may) [a-z]+s ")
-_NAME = re.compile(r"(?<!\bthe)(?<!\bThe) (?P<one>[A-ZÄÖÜ]\w{2,})|\b[A-ZÄÖÜ]\w+ (?:of |for |the )*[A-ZÄÖÜ]\w+")
-_PARTICULAR = re.compile(r"^\w+ \w+ the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) ")
+_NAME = re.compile(
+    r"(?<!\bthe)(?<!\bThe) (?P<one>[A-ZÄÖÜ]\w{2,})|\b[A-ZÄÖÜ]\w+ (?:of |for |the )*[A-ZÄÖÜ]\w+"
+)
+_PARTICULAR = re.compile(
+    r"^\w+ \w+ the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) "
+)
 _SUMMARIES = {  # in the language of the document
     "en": "Summarise {}",
     "de": "Worum geht es in {}?",
@@ -133,10 +144,13 @@ class Suggestions:
             return SuggestionState()
         with self._database.snapshot() as db:
             rows = db.execute(
-                "SELECT s.version, s.place, s.question, f.id FROM suggestions s LEFT JOIN files f ON f.id = s.document_id"
+                "SELECT s.version, s.place, s.question, f.id FROM suggestions s LEFT JOIN files f ON "
+                "f.id = s.document_id"
                 " ORDER BY s.place"
             ).fetchall()
-        questions = tuple(row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of))
+        questions = tuple(
+            row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of)
+        )
         if any(row["version"] == version for row in rows) or (reading and questions):
             return SuggestionState(questions)
         return SuggestionState(questions, pending=busy or self._begin(version))
@@ -153,8 +167,11 @@ class Suggestions:
         idle = ", ".join(f"'{stage.value}'" for stage in (Stage.READY, Stage.FAILED, Stage.STOPPED))
         with self._database.snapshot() as db:
             count, *rest, active = db.execute(
-                "SELECT count(ready.id), coalesce(sum(ready.size), 0), coalesce(sum(ready.passages), 0), max(ready.added),"
-                " min(ready.hash), max(ready.hash), count(CASE WHEN files.stage NOT IN (" + idle + ") THEN 1 END)"
+                "SELECT count(ready.id), coalesce(sum(ready.size), 0), coalesce(sum(ready.passages), "
+                "0), max(ready.added),"
+                " min(ready.hash), max(ready.hash), count(CASE WHEN files.stage NOT IN ("
+                + idle
+                + ") THEN 1 END)"
                 " FROM files LEFT JOIN files ready ON ready.id = files.id AND ready.stage = 'ready'"
             ).fetchone()
         return ("|".join(str(part) for part in (RULES, count, *rest)) if count else ""), bool(active)
@@ -167,7 +184,9 @@ class Suggestions:
             if self._begun == version:
                 return False  # the thread for this version failed
             self._begun = version
-            self._thread = threading.Thread(target=self._make, args=(version,), name="suggestions", daemon=True)
+            self._thread = threading.Thread(
+                target=self._make, args=(version,), name="suggestions", daemon=True
+            )
             self._thread.start()
             return True
 
@@ -178,10 +197,18 @@ class Suggestions:
                 db.execute("DELETE FROM suggestions")
                 rows = [
                     (version, 0, "", ""),
-                    *((version, n, writable(each.question), each.document_id) for n, each in enumerate(suggestions, 1)),
+                    *(
+                        (version, n, writable(each.question), each.document_id)
+                        for n, each in enumerate(suggestions, 1)
+                    ),
                 ]
-                db.executemany("INSERT INTO suggestions (version, place, question, document_id) VALUES (?, ?, ?, ?)", rows)
-        except Exception:  # nothing else reports an error of this thread, and the screens work without suggestions
+                db.executemany(
+                    "INSERT INTO suggestions (version, place, question, document_id) VALUES (?, ?, ?, ?)",
+                    rows,
+                )
+        except (
+            Exception
+        ):  # nothing else reports an error of this thread, and the screens work without suggestions
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:
@@ -193,7 +220,11 @@ class Suggestions:
         by_document = [self._of_document(document, llm) for document in newest]
         for _ in range(MAX_SUGGESTIONS):
             for candidates in by_document:
-                new = (candidate for candidate in candidates if candidate.question not in {other.question for other in chosen})
+                new = (
+                    candidate
+                    for candidate in candidates
+                    if candidate.question not in {other.question for other in chosen}
+                )
                 if len(chosen) < MAX_SUGGESTIONS and (candidate := next(new, None)):
                     chosen.append(candidate)
         return chosen
@@ -201,15 +232,21 @@ class Suggestions:
     def _of_document(self, document: str, llm: LLM) -> Iterator[Candidate]:
         """Those that retrieve their own document, the best first; then its summary."""
         names = {each.id_: str(each.name) for each in self._store.documents()}
-        tried: Iterator[Candidate] = (one for one in sample_candidates(self._store) if one.document_id == document)
+        tried: Iterator[Candidate] = (
+            one for one in sample_candidates(self._store) if one.document_id == document
+        )
         if not llm.metadata.is_extractive:
             tried = chain(tried, self._by_model(llm, document))
-        tried = chain(tried, (Candidate(question, document) for question in candidates(self._store, document)))
+        tried = chain(
+            tried, (Candidate(question, document) for question in candidates(self._store, document))
+        )
         yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, llm))
         text = "\n".join(node.text for node in _passages(self._store, document, MODEL_PASSAGES))
         if llm.metadata.is_extractive and is_table(text):
             return
-        if _WORD.search(text) and (wish := summary_request(names.pop(document, ""), names.values(), language_of(text))):
+        if _WORD.search(text) and (
+            wish := summary_request(names.pop(document, ""), names.values(), language_of(text))
+        ):
             yield Candidate(wish, document)
 
     def _by_model(self, llm: LLM, document: str) -> Iterator[Candidate]:
@@ -221,14 +258,18 @@ class Suggestions:
 
         prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
         passage = max(_passages(self._store, document, MODEL_PASSAGES), key=lambda node: len(node.text))
-        call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(MODEL_QUESTIONS)})
+        call = LLMCall(
+            prompt, {"context_str": (Passage(passage.text),), "num_questions": str(MODEL_QUESTIONS)}
+        )
         try:
             with in_background():
                 reply = llm.generate(call).text
         except LLMError as error:
             logger.info("no suggestions from the model: %s", error)  # the rules need no model
             return
-        yield from (Candidate(line, document) for line in parse_list(reply) if line.endswith(("?", "？", "؟")))
+        yield from (
+            Candidate(line, document) for line in parse_list(reply) if line.endswith(("?", "？", "؟"))
+        )
 
     def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
         """Whether it is short, retrieves its own document, and, without a model, has an answer there."""
@@ -239,7 +280,9 @@ class Suggestions:
         hits = self._retriever(MAX_RANK).retrieve(candidate.question)
         if not llm.metadata.is_extractive or not is_near(candidate, hits):
             return is_near(candidate, hits)
-        return not is_refusal(str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits)))
+        return not is_refusal(
+            str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits))
+        )
 
 
 def is_table(text: str) -> bool:
@@ -250,8 +293,8 @@ def is_table(text: str) -> bool:
 
 
 def summary_request(name: str, others: Collection[str], language: str) -> str:
-    """A request for a summary of the document with this name, without its suffix if that is unambiguous among the `others`.
-    "" if the name is ambiguous even with its suffix. `language`: one of `language_of`.
+    """A request for a summary of the document with this name, without its suffix if that is unambiguous among
+    the `others`. "" if the name is ambiguous even with its suffix. `language`: one of `language_of`.
 
     >>> summary_request("Lease.pdf", ["Letter.pdf"], "en")
     'Summarise Lease'
@@ -287,7 +330,8 @@ def text_of_passages(store: Store, document_id: str) -> str:
 
 
 def clear_questions(passage: str, text: str) -> Iterator[str]:
-    """Questions that sentences of a passage answer, and that are clear without it. `text`: of its document."""
+    """Questions that sentences of a passage answer, and that are clear without it. `text`: of its
+    document."""
     questions = map(_without_heading, islice(questions_of_sentences(passage, text), MAX_PER_PASSAGE))
     return (question for question in questions if _is_clear(question, text))
 
@@ -305,7 +349,9 @@ def _is_clear(question: str, text: str) -> bool:
         return _PARTICULAR.search(question) is not None
     if question in text:
         return True
-    named = any(not one["one"] or text.count(one["one"]) >= MIN_OCCURRENCES for one in _NAME.finditer(question))
+    named = any(
+        not one["one"] or text.count(one["one"]) >= MIN_OCCURRENCES for one in _NAME.finditer(question)
+    )
     plain = _ANY.search(question) or len(content_words(question)) > MAX_VAGUE_WORDS
     return named or bool(plain and _mean_count(question, text) >= MIN_OCCURRENCES)
 

@@ -1,1 +1,2 @@
-"""Tables in the database of a library: conversations, their checks and feedback, notes, prompt versions, evaluations."""
+"""Tables in the database of a library: conversations, their checks and feedback, notes, prompt versions,
+evaluations."""

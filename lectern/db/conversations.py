@@ -74,7 +74,9 @@ class Conversations(Tables):
     def create(self, kind: Kind = "chat", title: str = "", *, id_: str = "") -> Conversation:
         now = self._clock()
         conversation = Conversation(id_ or new_id()[:16], kind, title, now, now)
-        self._change("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", conversation.id, kind, title, now, now)
+        self._change(
+            "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", conversation.id, kind, title, now, now
+        )
         return conversation
 
     def get(self, conversation_id: str) -> Conversation | None:
@@ -84,7 +86,8 @@ class Conversations(Tables):
     def all(
         self, kind: Kind = "chat", search: str = "", *, pinned: bool | None = None, limit: int | None = None
     ) -> list[Conversation]:
-        """Conversations with a message, latest first; with `search`, those with all its words in the title or the messages.
+        """Conversations with a message, latest first; with `search`, those with all its words in the title or
+        the messages.
 
         `pinned`: only pinned ones, or only the others. `limit`: the maximum number.
         """
@@ -92,11 +95,15 @@ class Conversations(Tables):
         values = {f"word{number}": f"%{''.join(map(_likely, word))}%" for number, word in enumerate(words)}
         has = "".join(
             f" AND (lower(c.title) LIKE :{name} ESCAPE '!' OR EXISTS"
-            f" (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND lower(m.text) LIKE :{name} ESCAPE '!'))"
+            f" (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND lower(m.text) LIKE :{name} "
+            "ESCAPE '!'))"
             for name in values
         )
         if pinned is not None:
-            has += f" AND {'' if pinned else 'NOT '}EXISTS (SELECT 1 FROM pinned p WHERE p.conversation_id = c.id)"
+            has += (
+                f" AND {'' if pinned else 'NOT '}EXISTS (SELECT 1 FROM pinned p WHERE p.conversation_id "
+                "= c.id)"
+            )
         unsure = [word for word in words if any(map(_has_capital, word))]
         ends = "" if unsure or limit is None else f" LIMIT {limit:d}"
         with self._database.snapshot() as db:
@@ -113,7 +120,10 @@ class Conversations(Tables):
     def pin(self, conversation_id: str, pinned: bool) -> None:
         """Pins or unpins a conversation. Pinned ones are listed first."""
         if pinned:
-            statement = "INSERT INTO pinned SELECT id FROM conversations WHERE id = ? ON CONFLICT (conversation_id) DO NOTHING"
+            statement = (
+                "INSERT INTO pinned SELECT id FROM conversations WHERE id = ? ON CONFLICT "
+                "(conversation_id) DO NOTHING"
+            )
         else:
             statement = "DELETE FROM pinned WHERE conversation_id = ?"
         self._change(statement, conversation_id)
@@ -121,24 +131,33 @@ class Conversations(Tables):
     def list_replays(self, conversation_id: str) -> list[Conversation]:
         """The conversations of its replay, the oldest first."""
         start = f"{conversation_id}."
-        rows = self._read("SELECT * FROM conversations WHERE substr(id, 1, ?) = ? ORDER BY created, id", len(start), start)
+        rows = self._read(
+            "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? ORDER BY created, id", len(start), start
+        )
         return [_conversation(row) for row in rows]
 
     def rename(self, conversation_id: str, title: str) -> None:
-        self._change("UPDATE conversations SET title = ? WHERE id = ?", writable(title.strip()), conversation_id)
+        self._change(
+            "UPDATE conversations SET title = ? WHERE id = ?", writable(title.strip()), conversation_id
+        )
 
     def delete(self, conversation_id: str) -> None:
         """Delete it and its replay."""
         start = f"{conversation_id}."
-        self._change("DELETE FROM conversations WHERE id = ? OR substr(id, 1, ?) = ?", conversation_id, len(start), start)
+        self._change(
+            "DELETE FROM conversations WHERE id = ? OR substr(id, 1, ?) = ?",
+            conversation_id,
+            len(start),
+            start,
+        )
 
     def delete_all(self) -> None:
         """Delete conversations of every kind."""
         self._change("DELETE FROM conversations")
 
     def duplicate(self, conversation_id: str) -> Conversation:
-        """A copy with the next free title, such as "The tower (2)", also of an incomplete answer. InputError if it was
-        deleted."""
+        """A copy with the next free title, such as "The tower (2)", also of an incomplete answer. InputError
+        if it was deleted."""
         return self._copy(conversation_id, None)
 
     def branch(self, message_id: str) -> Conversation:
@@ -154,14 +173,17 @@ class Conversations(Tables):
     def origin(self, conversation_id: str) -> Conversation | None:
         """The conversation that this is a branch of, unless it was deleted."""
         row = self._read_one(
-            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?", conversation_id
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE "
+            "b.conversation_id = ?",
+            conversation_id,
         )
         return _conversation(row) if row else None
 
     def branches(self, conversation_id: str) -> list[Conversation]:
         """The branches of this conversation, the oldest first."""
         rows = self._read(
-            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.conversation_id WHERE b.origin_id = ?"
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.conversation_id WHERE "
+            "b.origin_id = ?"
             " ORDER BY c.created, c.id",
             conversation_id,
         )
@@ -175,7 +197,8 @@ class Conversations(Tables):
             if row is None:
                 raise InputError("This conversation has been deleted.", hint="Start a new one.")
             rows = db.execute(
-                f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC",
+                f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ? ORDER BY place, "
+                "created, role DESC",
                 (conversation_id,),
             ).fetchall()
             if before is not None:
@@ -186,7 +209,9 @@ class Conversations(Tables):
             numbered = (f"{stem} ({number})" for number in itertools.count(2))
             title = next(each for each in numbered if each not in titles) if rows else ""
             copy = Conversation(new_id()[:16], row["kind"], title, now, now)
-            db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (copy.id, copy.kind, title, now, now))
+            db.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (copy.id, copy.kind, title, now, now)
+            )
             for message in rows:
                 state = "stopped" if message["state"] == "writing" else message["state"]
                 changes = {"id": new_id()[:16], "conversation_id": copy.id, "state": state}
@@ -197,13 +222,18 @@ class Conversations(Tables):
 
     def messages(self, conversation_id: str, *, last: int | None = None) -> list[Message]:
         """All messages in order, or only the `last` ones."""
-        query = f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place DESC, created DESC, role"
+        query = (
+            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place DESC, created "
+            "DESC, role"
+        )
         limit = "" if last is None else f" LIMIT {last:d}"
         return [self._message(row) for row in reversed(self._read(query + limit, conversation_id))]
 
     def size(self, conversation_id: str) -> int:
         """The number of messages; 0 for an unknown conversation."""
-        return int(self._read_one("SELECT count(*) FROM messages WHERE conversation_id = ?", conversation_id)[0])
+        return int(
+            self._read_one("SELECT count(*) FROM messages WHERE conversation_id = ?", conversation_id)[0]
+        )
 
     def message(self, message_id: str) -> Message | None:
         row = self._read_one(f"SELECT {_COLUMNS} FROM messages WHERE id = ?", message_id)
@@ -212,8 +242,10 @@ class Conversations(Tables):
     def latest_facts(self, limit: int = 100) -> list[AnswerFacts]:
         """The facts of finished answers in the last used conversations, latest first."""
         rows = self._read(
-            "SELECT m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, id LIMIT ?) c"
-            " ON m.conversation_id = c.id WHERE m.state = 'done' AND m.facts IS NOT NULL ORDER BY m.created DESC, m.id LIMIT ?",
+            "SELECT m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, "
+            "id LIMIT ?) c"
+            " ON m.conversation_id = c.id WHERE m.state = 'done' AND m.facts IS NOT NULL ORDER BY "
+            "m.created DESC, m.id LIMIT ?",
             limit,
             limit,
         )
@@ -231,13 +263,18 @@ class Conversations(Tables):
     def being_answered(self, conversation_id: str) -> bool:
         """Whether any process is writing an answer, and has signed it recently."""
         now = self._clock()
-        query = "SELECT id FROM messages WHERE conversation_id = ? AND state = 'writing' AND signed BETWEEN ? AND ?"
+        query = (
+            "SELECT id FROM messages WHERE conversation_id = ? AND state = 'writing' AND signed BETWEEN "
+            "? AND ?"
+        )
         return self._read_one(query, conversation_id, now - SILENT_SECONDS, now + SILENT_SECONDS) is not None
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """Every conversation with its messages, as plain values for `restore`."""
         for row in self._read(f"SELECT {', '.join(_CONVERSATION)} FROM conversations ORDER BY created, id"):
-            messages = self._read(f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", row["id"])
+            messages = self._read(
+                f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", row["id"]
+            )
             origin = self._read_one("SELECT origin_id FROM branches WHERE conversation_id = ?", row["id"])
             yield {
                 **_pick(_CONVERSATION, row),
@@ -264,16 +301,22 @@ class Conversations(Tables):
     # Writing an answer.
 
     def begin(self, conversation_id: str, ask: Ask) -> Message:
-        """Store the question and an empty answer in state "writing"; returns the answer. InputError if it was deleted."""
+        """Store the question and an empty answer in state "writing"; returns the answer. InputError if it was
+        deleted."""
         return self.begin_several(conversation_id, [ask])[0]
 
     def begin_several(self, conversation_id: str, asks: Sequence[Ask]) -> list[Message]:
         """As `begin`, with several answers to the same question."""
         now = self._clock()
         question = writable(asks[0].question)
-        answers = [Message(new_id()[:16], conversation_id, "assistant", "", "writing", now, ask) for ask in asks]
+        answers = [
+            Message(new_id()[:16], conversation_id, "assistant", "", "writing", now, ask) for ask in asks
+        ]
         with self._database.transaction() as db:
-            update = "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?"
+            update = (
+                "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title "
+                "END WHERE id = ?"
+            )
             if not db.execute(update, (now, _title(question), conversation_id)).rowcount:
                 raise InputError("This conversation has been deleted.", hint="Start a new one.")
             last = "SELECT coalesce(max(place), 0) FROM messages WHERE conversation_id = ?"
@@ -285,7 +328,8 @@ class Conversations(Tables):
             )
             for number, (answer, ask) in enumerate(zip(answers, asks, strict=True), 1):
                 db.execute(
-                    "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask, place)"
+                    "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, "
+                    "ask, place)"
                     " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
                     (answer.id, conversation_id, now, now, ask.to_json(), place + number),
                 )
@@ -306,7 +350,8 @@ class Conversations(Tables):
     def begin_again(self, message_id: str, ask: Ask) -> Message:
         """Clear an answer so that it can be written again. InputError if it was deleted."""
         self._change(
-            "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL,"
+            "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, "
+            "sources = NULL,"
             " problem = NULL, trace = NULL WHERE id = ?",
             self._clock(),
             ask.to_json(),
@@ -328,9 +373,11 @@ class Conversations(Tables):
         problem: Problem | None = None,
         trace: Span | None = None,
     ) -> bool:
-        """Store an incomplete or finished answer, and sign it; False if it was deleted, or stopped by another process."""
+        """Store an incomplete or finished answer, and sign it; False if it was deleted, or stopped by another
+        process."""
         changed = self._change(
-            "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, trace = ?"
+            "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, "
+            "trace = ?"
             " WHERE id = ? AND state = 'writing'",
             writable(text),
             state,
@@ -356,7 +403,8 @@ class Conversations(Tables):
         state = row["state"]
         if state == "writing" and (unsaved := self._unsaved.get(row["id"])) is not None:
             return unsaved
-        # A signature from the future counts as silence too: the clock was set back, and its writer may have ended.
+        # A signature from the future counts as silence too: the clock was set back, and its writer may have
+        # ended.
         if state == "writing" and abs(self._clock() - row["signed"]) > SILENT_SECONDS:
             state = "interrupted"
         return Message(
@@ -379,7 +427,9 @@ def _pick(names: Sequence[str], row: Any) -> dict[str, Any]:
 
 def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[str, Any]) -> None:
     places = ", ".join("?" for _ in names)
-    db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", [values[name] for name in names])
+    db.execute(
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", [values[name] for name in names]
+    )
 
 
 def _has_capital(letter: str) -> bool:
@@ -393,7 +443,9 @@ def _likely(letter: str) -> str:
 
 
 def _has_words(db: Connection, conversation: Any, words: Sequence[str]) -> bool:
-    texts = db.execute("SELECT text FROM messages WHERE conversation_id = ?", (conversation["id"],)).fetchall()
+    texts = db.execute(
+        "SELECT text FROM messages WHERE conversation_id = ?", (conversation["id"],)
+    ).fetchall()
     whole = "\n".join([conversation["title"], *(row["text"] for row in texts)]).lower()
     return all(word in whole for word in words)
 
@@ -414,7 +466,9 @@ def _replace_file_ids(text: str | None, file_ids: Mapping[str, str]) -> str | No
         return None
     plain = json.loads(text)
     if isinstance(plain, list):
-        return json.dumps([{**source, "file_id": file_ids.get(source["file_id"], source["file_id"])} for source in plain])
+        return json.dumps(
+            [{**source, "file_id": file_ids.get(source["file_id"], source["file_id"])} for source in plain]
+        )
     if plain["file_ids"] is not None:
         plain["file_ids"] = [file_ids.get(id_, id_) for id_ in plain["file_ids"]]
     return json.dumps(plain)

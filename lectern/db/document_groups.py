@@ -17,7 +17,9 @@ CREATE TABLE IF NOT EXISTS document_groups (
 );
 """
 
-_INSERT = "INSERT INTO document_groups (file_id, label) SELECT id, ? FROM files WHERE id = ? ON CONFLICT DO NOTHING"
+_INSERT = (
+    "INSERT INTO document_groups (file_id, label) SELECT id, ? FROM files WHERE id = ? ON CONFLICT DO NOTHING"
+)
 
 
 class DocumentGroups(Tables):

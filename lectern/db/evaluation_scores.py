@@ -1,8 +1,9 @@
 """Scores the passages and the answer for one question of a set.
 
-A passage is right if it is in an expected document, on one of the expected pages, and overlaps an expected range of characters
-by half of the shorter of the two, so that splitters can be compared with the same questions. For a question that names right
-answers and no document, a passage with one of the answers is right.
+A passage is right if it is in an expected document, on one of the expected pages, and overlaps an expected
+range of characters by half of the shorter of the two, so that splitters can be compared with the same
+questions. For a question that names right answers and no document, a passage with one of the answers is
+right.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class RetrievedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`scores` by METRICS, 0 to 1; a metric that does not apply is missing. `seconds` for retrieval and answer.
+    """`scores` by METRICS, 0 to 1; a metric that does not apply is missing. `seconds` for retrieval and
+    answer.
 
     `reasons` of the judges, by their metrics. `problem`: why there is no answer.
     """
@@ -53,8 +55,11 @@ class Result:
     problem: Problem | None = None
 
 
-def retrieval_scores(question: Question, passages: Sequence[RetrievedPassage]) -> tuple[dict[str, float], tuple[bool, ...]]:
-    """The scores of RETRIEVAL_METRICS, and whether each passage, best first, is right. No scores if nothing is expected."""
+def retrieval_scores(
+    question: Question, passages: Sequence[RetrievedPassage]
+) -> tuple[dict[str, float], tuple[bool, ...]]:
+    """The scores of RETRIEVAL_METRICS, and whether each passage, best first, is right. No scores if nothing
+    is expected."""
     if not question.is_scorable:
         return {}, tuple(False for _ in passages)
     expected = list(range(len(question.expected) or 1))
@@ -62,16 +67,20 @@ def retrieval_scores(question: Question, passages: Sequence[RetrievedPassage]) -
     retrieved: list[int] = []
     for place, passage in enumerate(passages):
         matches = _match(question, passage)
-        # A passage that matches several counts for the first one without a passage. Wrong ones have negative numbers.
+        # A passage that matches several counts for the first one without a passage. Wrong ones have negative
+        # numbers.
         match = next((number for number in matches if number in free), matches[0] if matches else -1 - place)
         free = [number for number in free if number != match]
         retrieved.append(match)
     ids = {"expected_ids": list(map(str, expected)), "retrieved_ids": list(map(str, retrieved))}
-    return {metric.metric_name: metric.compute(**ids).score for metric in _METRICS}, tuple(each >= 0 for each in retrieved)
+    return {metric.metric_name: metric.compute(**ids).score for metric in _METRICS}, tuple(
+        each >= 0 for each in retrieved
+    )
 
 
 def answer_recall(answers: Sequence[str], answer: str) -> float | None:
-    """The share of a right answer's words, without stop words, that the answer has; the best of several. None for none."""
+    """The share of a right answer's words, without stop words, that the answer has; the best of several. None
+    for none."""
     shares = []
     for right in answers:
         expected = Counter(content_words(right) or words(right))
@@ -81,7 +90,8 @@ def answer_recall(answers: Sequence[str], answer: str) -> float | None:
 
 
 def _match(question: Question, passage: RetrievedPassage) -> list[int]:
-    """The numbers of the expected passages that it matches; 0 for a passage with the answer to a question without documents."""
+    """The numbers of the expected passages that it matches; 0 for a passage with the answer to a question
+    without documents."""
     if not question.expected:
         return [0] if contains_answer(passage.text, question.answers) else []
     return [number for number, expected in enumerate(question.expected) if _is_expected(expected, passage)]

@@ -1,6 +1,7 @@
 """Question sets, named settings and measurements in the library's database.
 
-Sets and runs in work are signed every few seconds. One that was not signed for a while counts as stopped, and can be resumed.
+Sets and runs in work are signed every few seconds. One that was not signed for a while counts as stopped, and
+can be resumed.
 """
 
 from __future__ import annotations
@@ -74,15 +75,30 @@ _TABLES: Mapping[str, tuple[str, ...]] = {  # in the order for copies: reference
     "question_sets": ("id", "name", "origin", "created", "state", "wanted", "signed", "problem"),
     "set_questions": ("id", "set_id", "place", "body"),
     "eval_settings": ("id", "name", "ask"),
-    "eval_runs": ("id", "set_id", "name", "ask", "answering", "model", "created", "state", "signed", "problem"),
+    "eval_runs": (
+        "id",
+        "set_id",
+        "name",
+        "ask",
+        "answering",
+        "model",
+        "created",
+        "state",
+        "signed",
+        "problem",
+    ),
     "eval_results": ("run_id", "question_id", "place", "question", "scores", "seconds", "detail"),
 }
 _INSERT = {
     table: f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     for table, columns in _TABLES.items()
 }
-_SELECT_SETS = "SELECT *, (SELECT count(*) FROM set_questions q WHERE q.set_id = s.id) AS size FROM question_sets s"
-_SELECT_RUNS = "SELECT *, (SELECT count(*) FROM eval_results e WHERE e.run_id = r.id) AS done FROM eval_runs r"
+_SELECT_SETS = (
+    "SELECT *, (SELECT count(*) FROM set_questions q WHERE q.set_id = s.id) AS size FROM question_sets s"
+)
+_SELECT_RUNS = (
+    "SELECT *, (SELECT count(*) FROM eval_results e WHERE e.run_id = r.id) AS done FROM eval_runs r"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +181,10 @@ class Evaluations(Tables):
             last = db.execute(query, (set_id,)).fetchone()["last"]
             db.executemany(
                 _INSERT["set_questions"],
-                [[one.id, set_id, last + number, _json(_question_fields(one))] for number, one in enumerate(questions, 1)],
+                [
+                    [one.id, set_id, last + number, _json(_question_fields(one))]
+                    for number, one in enumerate(questions, 1)
+                ],
             )
         return True
 
@@ -181,7 +200,10 @@ class Evaluations(Tables):
 
     def questions(self, set_id: str) -> list[Question]:
         return [
-            _question(row) for row in self._read("SELECT id, body FROM set_questions WHERE set_id = ? ORDER BY place", set_id)
+            _question(row)
+            for row in self._read(
+                "SELECT id, body FROM set_questions WHERE set_id = ? ORDER BY place", set_id
+            )
         ]
 
     def replace_question(self, question_id: str, question: Question) -> None:
@@ -192,7 +214,10 @@ class Evaluations(Tables):
     def remove_question(self, question_id: str) -> None:
         """Its set is then one question smaller, not one that lacks a question."""
         with self._database.transaction() as db:
-            smaller = "UPDATE question_sets SET wanted = wanted - 1 WHERE id = (SELECT set_id FROM set_questions WHERE id = ?)"
+            smaller = (
+                "UPDATE question_sets SET wanted = wanted - 1 WHERE id = (SELECT set_id FROM "
+                "set_questions WHERE id = ?)"
+            )
             db.execute(smaller, (question_id,))
             db.execute("DELETE FROM set_questions WHERE id = ?", (question_id,))
 
@@ -218,7 +243,10 @@ class Evaluations(Tables):
 
     def runs(self, set_id: str) -> list[EvalRun]:
         """The newest first."""
-        return [self._run(row) for row in self._read(f"{_SELECT_RUNS} WHERE set_id = ? ORDER BY created DESC, id", set_id)]
+        return [
+            self._run(row)
+            for row in self._read(f"{_SELECT_RUNS} WHERE set_id = ? ORDER BY created DESC, id", set_id)
+        ]
 
     def run(self, run_id: str) -> EvalRun | None:
         row = self._read_one(_SELECT_RUNS + " WHERE id = ?", run_id)
@@ -229,10 +257,23 @@ class Evaluations(Tables):
         id_, now = new_id()[:16], self._clock()
         with self._database.transaction() as db:
             if not db.execute("SELECT 1 FROM set_questions WHERE set_id = ?", (set_id,)).fetchone():
-                raise InputError("There are no questions in this set.", hint="Choose another one, or create one.")
+                raise InputError(
+                    "There are no questions in this set.", hint="Choose another one, or create one."
+                )
             db.execute(
                 _INSERT["eval_runs"],
-                (id_, set_id, _name(setting.name), setting.ask.to_json(), int(answering), model, now, "queued", now, None),
+                (
+                    id_,
+                    set_id,
+                    _name(setting.name),
+                    setting.ask.to_json(),
+                    int(answering),
+                    model,
+                    now,
+                    "queued",
+                    now,
+                    None,
+                ),
             )
         return EvalRun(id_, set_id, _name(setting.name), setting.ask, answering, model, now, "queued", 0)
 
@@ -260,7 +301,8 @@ class Evaluations(Tables):
         """The questions of a run's set without a result."""
         rows = self._read(
             "SELECT q.id, q.body FROM set_questions q JOIN eval_runs r ON r.set_id = q.set_id WHERE r.id = ?"
-            " AND NOT EXISTS (SELECT 1 FROM eval_results e WHERE e.run_id = r.id AND e.question_id = q.id) ORDER BY q.place",
+            " AND NOT EXISTS (SELECT 1 FROM eval_results e WHERE e.run_id = r.id AND e.question_id = "
+            "q.id) ORDER BY q.place",
             run_id,
         )
         return [_question(row) for row in rows]
@@ -275,11 +317,21 @@ class Evaluations(Tables):
         with self._database.transaction() as db:
             if not self._sign(db, "eval_runs", run_id):
                 return False
-            done = db.execute("SELECT count(*) AS done FROM eval_results WHERE run_id = ?", (run_id,)).fetchone()["done"]
+            done = db.execute(
+                "SELECT count(*) AS done FROM eval_results WHERE run_id = ?", (run_id,)
+            ).fetchone()["done"]
             question = result.question
             db.execute(
                 _INSERT["eval_results"],
-                (run_id, question.id, done + 1, question.text, _json(dict(result.scores)), result.seconds, _json(detail)),
+                (
+                    run_id,
+                    question.id,
+                    done + 1,
+                    question.text,
+                    _json(dict(result.scores)),
+                    result.seconds,
+                    _json(detail),
+                ),
             )
         return True
 
@@ -292,12 +344,19 @@ class Evaluations(Tables):
 
     def scores(self, run_id: str) -> list[Scored]:
         """In the order of measurement."""
-        query = "SELECT question_id, question, scores, seconds FROM eval_results WHERE run_id = ? ORDER BY place"
+        query = (
+            "SELECT question_id, question, scores, seconds FROM eval_results WHERE run_id = ? ORDER BY place"
+        )
         rows = self._read(query, run_id)
-        return [Scored(row["question_id"], row["question"], json.loads(row["scores"]), row["seconds"]) for row in rows]
+        return [
+            Scored(row["question_id"], row["question"], json.loads(row["scores"]), row["seconds"])
+            for row in rows
+        ]
 
     def result(self, run_id: str, question_id: str) -> Result | None:
-        row = self._read_one("SELECT * FROM eval_results WHERE run_id = ? AND question_id = ?", run_id, question_id)
+        row = self._read_one(
+            "SELECT * FROM eval_results WHERE run_id = ? AND question_id = ?", run_id, question_id
+        )
         return _result(row) if row else None
 
     # Copies of the library.
@@ -305,7 +364,9 @@ class Evaluations(Tables):
     def dump(self) -> Iterator[dict[str, Any]]:
         """All rows as plain values for `load`, each with its table's name."""
         for table, columns in _TABLES.items():
-            for row in self._read(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}, {columns[1]}"):
+            for row in self._read(
+                f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}, {columns[1]}"
+            ):
                 yield {"table": table, **{column: row[column] for column in columns}}
 
     def load(self, dumped: Iterator[Mapping[str, Any]]) -> None:
@@ -327,13 +388,21 @@ class Evaluations(Tables):
         self._change(change, state, _json(asdict(problem)) if problem else None, id_)
 
     def _state(self, row: Any) -> State:
-        # A signature from the future counts as silence too: the clock was set back, and its process may have ended.
+        # A signature from the future counts as silence too: the clock was set back, and its process may have
+        # ended.
         silent = abs(self._clock() - row["signed"]) > SILENT_SECONDS
         return "stopped" if silent and row["state"] in ("queued", "running") else row["state"]
 
     def _set(self, row: Any) -> QuestionSet:
         return QuestionSet(
-            row["id"], row["name"], row["origin"], row["created"], self._state(row), row["size"], row["wanted"], _problem(row)
+            row["id"],
+            row["name"],
+            row["origin"],
+            row["created"],
+            self._state(row),
+            row["size"],
+            row["wanted"],
+            _problem(row),
         )
 
     def _run(self, row: Any) -> EvalRun:
@@ -352,7 +421,11 @@ def _json(value: object) -> str:
 
 
 def _question_fields(question: Question) -> dict[str, Any]:
-    return {"text": question.text, "answers": question.answers, "wanted": [asdict(one) for one in question.expected]}
+    return {
+        "text": question.text,
+        "answers": question.answers,
+        "wanted": [asdict(one) for one in question.expected],
+    }
 
 
 def _question(row: Any) -> Question:

@@ -40,7 +40,8 @@ class Feedback(Tables):
             if not db.execute("SELECT 1 FROM messages WHERE id = ?", (message_id,)).fetchone():
                 raise InputError("This answer has been deleted.", hint="Your rating was not saved.")
             db.execute(
-                "INSERT INTO feedback (message_id, good, word, given) VALUES (?, ?, ?, ?) ON CONFLICT (message_id)"
+                "INSERT INTO feedback (message_id, good, word, given) VALUES (?, ?, ?, ?) ON CONFLICT "
+                "(message_id)"
                 " DO UPDATE SET good = excluded.good, word = excluded.word, given = excluded.given",
                 (message_id, int(verdict.good), word, self._clock()),
             )
@@ -65,7 +66,8 @@ class Feedback(Tables):
     def restore(self, dumped: Mapping[str, Any]) -> None:
         """Add a rating, unless its answer has one, or does not exist."""
         self._change(
-            "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages WHERE id = ?"
+            "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages "
+            "WHERE id = ?"
             " ON CONFLICT (message_id) DO NOTHING",
             int(dumped["good"]),
             str(dumped["word"]),

@@ -1,5 +1,5 @@
-"""Checks a library's SQLite database once, in the background. Without this, a damaged page might not be read for months, and
-all copies until then would have the damage."""
+"""Checks a library's SQLite database once, in the background. Without this, a damaged page might not be read
+for months, and all copies until then would have the damage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class IntegrityCheck:
     def start(self) -> None:
         """Starts the check in a thread, once."""
         if self._thread is None and isinstance(self._database, SQLiteDatabase):
-            self._thread = threading.Thread(target=self._check, args=(self._database,), name="check-database", daemon=True)
+            self._thread = threading.Thread(
+                target=self._check, args=(self._database,), name="check-database", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
@@ -55,16 +57,19 @@ class IntegrityCheck:
         if damage:
             logger.error("%s is damaged: %s", database.path, damage)
             self.problem = DamagedStoreError(
-                f"A part of the library file {database.path} is damaged, and what was stored there may be missing.",
+                f"A part of the library file {database.path} is damaged, and what was stored there may "
+                "be missing.",
                 hint=(
-                    "Close Lectern and restore the library's folder from a backup. If there is none, use Download a "
+                    "Close Lectern and restore the library's folder from a backup. If there is none, "
+                    "use Download a "
                     "copy in Settings while the rest can still be read, and check the disk."
                 ),
             )
 
 
 def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], bool] = lambda: False) -> str:
-    """The first message of `PRAGMA quick_check`; "" without damage, after so many seconds, or if it is stopped. StoreError."""
+    """The first message of `PRAGMA quick_check`; "" without damage, after so many seconds, or if it is
+    stopped. StoreError."""
     end = time.monotonic() + seconds
     with database.snapshot() as connection:
         connection.set_progress_handler(lambda: time.monotonic() > end or stopped(), CLOCK_STEPS)

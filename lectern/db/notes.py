@@ -1,5 +1,5 @@
-"""Notes: answers and quotes that a person saves. A note has its own text and its own copies of the cited passages, so it stays
-when its conversation or documents are deleted."""
+"""Notes: answers and quotes that a person saves. A note has its own text and its own copies of the cited
+passages, so it stays when its conversation or documents are deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ CREATE TABLE IF NOT EXISTS notes (
 """
 
 _COLUMNS = ("id", "question", "text", "sources", "created", "edited")
-_INSERT = "INSERT INTO notes (id, question, text, sources, created, edited) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_INSERT = (
+    "INSERT INTO notes (id, question, text, sources, created, edited) VALUES (?, ?, ?, ?, ?, ?) ON "
+    "CONFLICT DO NOTHING"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,15 @@ class Notes(Tables):
     def keep(self, text: str, sources: Sequence[Source], *, question: str = "") -> bool:
         """Add a note; False if the same one exists, edited or not."""
         text, question = writable(text.strip()), writable(question.strip())
-        same = json.dumps([text, question, [(source.file_id, source.start, source.end) for source in sources]])
+        same = json.dumps(
+            [text, question, [(source.file_id, source.start, source.end) for source in sources]]
+        )
         id_ = hashlib.sha256(same.encode()).hexdigest()[:16]
         return self.put_back(Note(id_, question, text, tuple(sources), self._clock()))
 
     def all(self, search: str = "") -> list[Note]:
-        """Newest first; with `search`, notes with all its words in the question, the text or the name of a source."""
+        """Newest first; with `search`, notes with all its words in the question, the text or the name of a
+        source."""
         words = search.casefold().split()
         notes = map(_note, self._read("SELECT * FROM notes ORDER BY created DESC, id"))
         return [note for note in notes if _has_words(note, words)]
@@ -69,7 +75,9 @@ class Notes(Tables):
         text = writable(text.strip()[:TEXT_CHARS])
         if not text:
             raise InputError("A note cannot be empty.", hint="Delete the note if you no longer want it.")
-        if not self._change("UPDATE notes SET text = ?, edited = ? WHERE id = ?", text, self._clock(), note_id):
+        if not self._change(
+            "UPDATE notes SET text = ?, edited = ? WHERE id = ?", text, self._clock(), note_id
+        ):
             raise InputError("This note has been deleted.", hint="Your changes were not saved.")
 
     def delete(self, note_id: str) -> None:
@@ -78,7 +86,9 @@ class Notes(Tables):
     def put_back(self, note: Note) -> bool:
         """Undo a deletion; False if the note exists."""
         sources = json.dumps([asdict(source) for source in note.sources])
-        return self._change(_INSERT, note.id, note.question, note.text, sources, note.created, note.edited) > 0
+        return (
+            self._change(_INSERT, note.id, note.question, note.text, sources, note.created, note.edited) > 0
+        )
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """Every note, as plain values for `restore`."""
@@ -92,7 +102,10 @@ class Notes(Tables):
             for source in json.loads(dumped["sources"])
         )
         id_, question, text = str(dumped["id"]), str(dumped["question"]), str(dumped["text"])
-        created, edited = float(dumped["created"]), None if dumped["edited"] is None else float(dumped["edited"])
+        created, edited = (
+            float(dumped["created"]),
+            None if dumped["edited"] is None else float(dumped["edited"]),
+        )
         self.put_back(Note(id_, question, text, tuple(sources), created, edited))
 
 

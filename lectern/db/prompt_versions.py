@@ -59,7 +59,9 @@ _BRACED = re.compile(r"\{([^{}\"\n]{1,40})\}")
 class WordingError(InputError):
     """A wording with unknown or missing variables, or of a wrong length."""
 
-    def __init__(self, what: str, hint: str, unknown: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
+    def __init__(
+        self, what: str, hint: str, unknown: Sequence[str] = (), missing: Sequence[str] = ()
+    ) -> None:
         super().__init__(what, hint=hint)
         self.unknown = tuple(unknown)
         self.missing = tuple(missing)
@@ -94,15 +96,21 @@ def check(name: str, texts: Sequence[str]) -> None:
     if unknown or missing:
         wrong = [f"{_enumerate(unknown)} cannot be used here."] if unknown else []
         if missing:
-            wrong.append(f"{_enumerate(missing)} is missing." if len(missing) == 1 else f"{_enumerate(missing)} are missing.")
+            wrong.append(
+                f"{_enumerate(missing)} is missing."
+                if len(missing) == 1
+                else f"{_enumerate(missing)} are missing."
+            )
         hint = (
-            f"This prompt must contain {_enumerate(sorted(prompt.variables))} and nothing else in braces. Nothing "
+            f"This prompt must contain {_enumerate(sorted(prompt.variables))} and nothing else in "
+            "braces. Nothing "
             "was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
     if long := next((text for text in texts if len(text) > MESSAGE_CHARS), None):
         raise WordingError(
-            f"A message has {len(long):,} characters; the limit is {MESSAGE_CHARS:,}.", "Shorten it and save again."
+            f"A message has {len(long):,} characters; the limit is {MESSAGE_CHARS:,}.",
+            "Shorten it and save again.",
         )
 
 
@@ -138,7 +146,9 @@ class PromptVersions(Tables):
         """Store a new version, unless the texts are those of the current one. WordingError."""
         check(name, texts)
         stored = tuple(map(writable, texts))
-        return self._add(name, None if stored == built_in(name).texts else json.dumps(stored, ensure_ascii=False))
+        return self._add(
+            name, None if stored == built_in(name).texts else json.dumps(stored, ensure_ascii=False)
+        )
 
     def restore(self, version: PromptVersion) -> PromptVersion:
         """Store an earlier version as the newest. WordingError if this program has other variables."""
@@ -156,7 +166,9 @@ class PromptVersions(Tables):
     def load(self, dumped: Sequence[Mapping[str, Any]]) -> None:
         """Add the versions of prompts without versions; others do not change."""
         with self._database.transaction() as db:
-            edited = {row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()}
+            edited = {
+                row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()
+            }
             db.executemany(
                 "INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)",
                 [[row[column] for column in _COLUMNS] for row in dumped if row["name"] not in edited],
@@ -177,13 +189,17 @@ class PromptVersions(Tables):
 def _version(row: Any) -> PromptVersion:
     if row["texts"] is None:
         return replace(built_in(row["name"]), number=row["number"], saved=row["saved"])
-    return PromptVersion(row["name"], row["number"], tuple(json.loads(row["texts"])), row["saved"], built_in=False)
+    return PromptVersion(
+        row["name"], row["number"], tuple(json.loads(row["texts"])), row["saved"], built_in=False
+    )
 
 
 def _prompt(version: PromptVersion) -> Prompt:
     prompt = EDITABLE[version.name]
     pairs = zip(prompt.messages, version.texts, strict=True)
-    return replace(prompt, messages=tuple(ChatMessage(message.role, text) for message, text in pairs if text.strip()))
+    return replace(
+        prompt, messages=tuple(ChatMessage(message.role, text) for message, text in pairs if text.strip())
+    )
 
 
 def _enumerate(names: Sequence[str]) -> str:

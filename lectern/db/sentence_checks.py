@@ -1,5 +1,5 @@
-"""The checked sentences of answers, in the library's database. They can be checked again, so a copy of the library does not
-have them."""
+"""The checked sentences of answers, in the library's database. They can be checked again, so a copy of the
+library does not have them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ class Checks(Tables):
         )
 
     def of(self, conversation_id: str) -> dict[str, list[CheckedSentence]]:
-        """The checked sentences in a conversation, by the ids of the answers, except answers that changed since."""
+        """The checked sentences in a conversation, by the ids of the answers, except answers that changed
+        since."""
         rows = self._read(
-            "SELECT c.*, m.text FROM sentence_checks c JOIN messages m ON m.id = c.message_id WHERE m.conversation_id = ?",
+            "SELECT c.*, m.text FROM sentence_checks c JOIN messages m ON m.id = c.message_id WHERE "
+            "m.conversation_id = ?",
             conversation_id,
         )
         return {

@@ -1,6 +1,8 @@
-"""Writes question sets from a library's documents, and measures settings with them, in threads of this process.
+"""Writes question sets from a library's documents, and measures settings with them, in threads of this
+process.
 
-Each result is stored at once, so a reload or a closed tab loses nothing, and work can be resumed after the server was killed.
+Each result is stored at once, so a reload or a closed tab loses nothing, and work can be resumed after the
+server was killed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ MAX_FAILURES = 3  # A run ends after so many questions in a row that could not b
 TEXT_CHARS = 700  # A stored result has so much of the text of each passage.
 MIN_CHARS = 120  # A shorter passage is not used for a question.
 PASSAGES_PER_QUESTION = 4  # More passages than questions, because not every passage yields a question.
-PASSAGES_WITHOUT_MODEL = 40  # read at most, per question: each takes milliseconds, and few have a clear sentence
+PASSAGES_WITHOUT_MODEL = (
+    40  # read at most, per question: each takes milliseconds, and few have a clear sentence
+)
 
 
 class EvaluationJobs:
@@ -46,7 +50,8 @@ class EvaluationJobs:
         self._unfinished: set[str] = set()  # ids of question sets and of runs, in work or waiting
 
     def make_set(self, name: str, number: int) -> QuestionSet:
-        """Start a set of `number` questions about the documents, by the language model if there is one. InputError."""
+        """Start a set of `number` questions about the documents, by the language model if there is one.
+        InputError."""
         if not len(self._library.store):
             raise InputError("There are no documents to make questions from.", hint="Add a document first.")
         question_set = self._evaluations.begin_set(name, "documents", number)
@@ -60,14 +65,17 @@ class EvaluationJobs:
     def start(self, set_id: str, settings: Sequence[Setting], *, answering: bool) -> list[EvalRun]:
         """Start to measure the settings in order. InputError for a set without questions."""
         model = self._model()
-        runs = [self._evaluations.begin_run(set_id, setting, answering=answering, model=model) for setting in settings]
+        runs = [
+            self._evaluations.begin_run(set_id, setting, answering=answering, model=model)
+            for setting in settings
+        ]
         for run in runs:
             self._begin(run.id, partial(self._measure, run))
         return runs
 
     def resume(self, run_id: str) -> None:
-        """Resume a run that was stopped or has failed; its results stay. If another model would answer now, start a new run
-        instead. RagErrors."""
+        """Resume a run that was stopped or has failed; its results stay. If another model would answer now,
+        start a new run instead. RagErrors."""
         run = self._evaluations.run(run_id)
         if run is None:
             return
@@ -79,7 +87,8 @@ class EvaluationJobs:
             self._begin(run_id, partial(self._measure, run))
 
     def has_another_model(self, run: EvalRun) -> bool:
-        """Whether another model than that of the run would answer now. The figures of two models must not be mixed."""
+        """Whether another model than that of the run would answer now. The figures of two models must not be
+        mixed."""
         return run.answering and run.model != self._model()
 
     def _model(self) -> str:
@@ -108,8 +117,12 @@ class EvaluationJobs:
         with self._lock:
             self._unfinished.add(id_)
             if len(self._unfinished) == 1:
-                threading.Thread(target=self._sign_until_finished, name="sign-evaluations", daemon=True).start()
-        threading.Thread(target=self._run_in_thread, args=(id_, work), name=f"evaluate-{id_}", daemon=True).start()
+                threading.Thread(
+                    target=self._sign_until_finished, name="sign-evaluations", daemon=True
+                ).start()
+        threading.Thread(
+            target=self._run_in_thread, args=(id_, work), name=f"evaluate-{id_}", daemon=True
+        ).start()
 
     def _run_in_thread(self, id_: str, work: Callable[[], None]) -> None:
         try:
@@ -119,7 +132,10 @@ class EvaluationJobs:
             self._fail(id_, Problem.of(error))
         except Exception:  # a bug must end the evaluation, or the screen waits forever
             logger.exception("the evaluation %s failed", id_)
-            self._fail(id_, Problem("This could not be finished.", "Try again. If it happens again, please report it."))
+            self._fail(
+                id_,
+                Problem("This could not be finished.", "Try again. If it happens again, please report it."),
+            )
         finally:
             with self._lock:
                 self._unfinished.discard(id_)
@@ -129,7 +145,9 @@ class EvaluationJobs:
             self._evaluations.end_set(id_, "failed", problem)
             self._evaluations.end_run(id_, "failed", problem)
         except RagError:
-            logger.exception("the end of the evaluation %s could not be written; it will be read as stopped", id_)
+            logger.exception(
+                "the end of the evaluation %s could not be written; it will be read as stopped", id_
+            )
 
     def _sign_until_finished(self) -> None:
         while True:
@@ -149,7 +167,11 @@ class EvaluationJobs:
         per_question = PASSAGES_WITHOUT_MODEL if extractive else PASSAGES_PER_QUESTION
         nodes = _sample_passages(self._library, question_set.target_size * per_question)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
-        questions = _questions_by_rule(self._library, nodes) if extractive else generate_questions(nodes, llm, wording)
+        questions = (
+            _questions_by_rule(self._library, nodes)
+            if extractive
+            else generate_questions(nodes, llm, wording)
+        )
         texts: set[str] = set()
         for question in questions:
             if question.text.casefold() in texts:
@@ -160,7 +182,9 @@ class EvaluationJobs:
             if len(texts) == question_set.target_size:
                 break
         if not texts:
-            raise InputError("No questions could be made from these documents.", hint="Upload questions of your own.")
+            raise InputError(
+                "No questions could be made from these documents.", hint="Upload questions of your own."
+            )
         self._evaluations.end_set(question_set.id, "done")
 
     def _measure(self, run: EvalRun) -> None:
@@ -189,7 +213,8 @@ class Trial:
 
 
 def try_question(library: Library, question: str, ask: Ask, *, answering: bool) -> Trial:
-    """Retrieve passages with the settings of `ask`, outside any conversation; `answering`: also answer. RagErrors."""
+    """Retrieve passages with the settings of `ask`, outside any conversation; `answering`: also answer.
+    RagErrors."""
     ask = replace(ask, question=question, chat_mode=None)
     began, answer = time.perf_counter(), ""
     outcome: Outcome = "answer"
@@ -202,7 +227,8 @@ def try_question(library: Library, question: str, ask: Ask, *, answering: bool) 
 
 
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
-    """Score the result of `try_question`, and let the model judge its answer. An error becomes the `problem`."""
+    """Score the result of `try_question`, and let the model judge its answer. An error becomes the
+    `problem`."""
     began = time.perf_counter()
     try:
         trial = try_question(library, question.text, ask, answering=answering)
@@ -210,18 +236,26 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
         scores, are_right = retrieval_scores(question, passages)
         reasons: dict[str, str] = {}
         if trial.answer:
-            verdicts, reasons = _judge(library, replace(ask, question=question.text), trial.answer, trial.sources)
+            verdicts, reasons = _judge(
+                library, replace(ask, question=question.text), trial.answer, trial.sources
+            )
             recall = answer_recall(question.answers, trial.answer)
             scores |= verdicts if recall is None else {**verdicts, "recall": recall}
-            if library.llm(extractive=ask.extractive).metadata.is_extractive:  # other models record no outcome
+            if library.llm(
+                extractive=ask.extractive
+            ).metadata.is_extractive:  # other models record no outcome
                 scores["answered"] = float(trial.outcome == "answer")
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))
-    passages = [replace(passage, right=is_right) for passage, is_right in zip(passages, are_right, strict=True)]
+    passages = [
+        replace(passage, right=is_right) for passage, is_right in zip(passages, are_right, strict=True)
+    ]
     return Result(question, scores, trial.seconds, tuple(passages), trial.answer, reasons)
 
 
-def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
+def retrieved_passages(
+    library: Library, question: Question, sources: Sequence[Source]
+) -> list[RetrievedPassage]:
     """The passages to score, with all their pages if the question expects pages, else the first."""
     with_pages = any(source.pages for source in question.expected)
     passages = []
@@ -231,17 +265,26 @@ def retrieved_passages(library: Library, question: Question, sources: Sequence[S
         if not labels and source.page_label:
             labels = (source.page_label,)
         text = source.text[:TEXT_CHARS]
-        passages.append(RetrievedPassage(source.file_name, source.start, source.end, text, labels, source.score))
+        passages.append(
+            RetrievedPassage(source.file_name, source.start, source.end, text, labels, source.score)
+        )
     return passages
 
 
-def _judge(library: Library, ask: Ask, answer: str, sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:
-    """The scores and the reasons of each judge, by metric. A reply that cannot be parsed has only a reason."""
+def _judge(
+    library: Library, ask: Ask, answer: str, sources: Sequence[Source]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """The scores and the reasons of each judge, by metric. A reply that cannot be parsed has only a
+    reason."""
     llm, wording = library.llm(extractive=ask.extractive), library.prompts.current()
     contexts = [source.text for source in sources]
     results = {
-        "faithfulness": FaithfulnessEvaluator(llm, wording.get(FAITHFULNESS.name)).evaluate(None, answer, contexts),
-        "relevancy": RelevancyEvaluator(llm, wording.get(RELEVANCY.name)).evaluate(ask.question, answer, contexts),
+        "faithfulness": FaithfulnessEvaluator(llm, wording.get(FAITHFULNESS.name)).evaluate(
+            None, answer, contexts
+        ),
+        "relevancy": RelevancyEvaluator(llm, wording.get(RELEVANCY.name)).evaluate(
+            ask.question, answer, contexts
+        ),
     }
     scores = {name: result.score for name, result in results.items() if result.score is not None}
     return scores, {name: result.feedback or "" for name, result in results.items()}
@@ -254,14 +297,18 @@ def _questions_by_rule(library: Library, nodes: Iterable[TextNode]) -> Iterator[
         document = str(node.ref_doc_id)
         if document not in texts:
             texts[document] = text_of_passages(library.store, document)
-        found = [Question(text, expected=(source_of(node),)) for text in clear_questions(node.text, texts[document])]
+        found = [
+            Question(text, expected=(source_of(node),))
+            for text in clear_questions(node.text, texts[document])
+        ]
         yield from found[:1]
         others += found[1:]
     yield from others
 
 
 def _sample_passages(library: Library, number: int) -> Iterator[TextNode]:
-    """Passages long enough for a question: from each document in turn, at random places, but the same in every call."""
+    """Passages long enough for a question: from each document in turn, at random places, but the same in
+    every call."""
     generator = random.Random(0)
     ids_by_document = [library.store.passage_ids(document.id_) for document in library.store.documents()]
     for ids in ids_by_document:

@@ -24,7 +24,12 @@ def plan_across_languages(library: Library, question: str, sources: Iterable[Sou
     rule is only for English, or if the embedder is on this computer.
     """
     spoken = language_of(question)
-    if not spoken or not library.knows_only_english or library.store.versions.next_version() is not None or not _is_available():
+    if (
+        not spoken
+        or not library.knows_only_english
+        or library.store.versions.next_version() is not None
+        or not _is_available()
+    ):
         return None
     if spoken == "en" or multilingual_e5.is_installed():
         if any(language_of(source.text) == spoken for source in sources):

@@ -58,7 +58,9 @@ class Call:
     changes: tuple[Piece, ...] = ()
     tools: tuple[str, ...] = ()  # that the model calls
     error: str = ""
-    estimated: bool = False  # whether the numbers of tokens are, because the server of the model did not report them
+    estimated: bool = (
+        False  # whether the numbers of tokens are, because the server of the model did not report them
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ def build_call_graph(trace: Span) -> CallGraph:
     mode = next((str(span.facts["mode"]) for span in trace.spans("synthesize") if "mode" in span.facts), "")
     chat_mode = str(trace.facts.get("mode", "")) if trace.name in ("chat", "agent") else ""
     shape = _shape(trace, mode) if calls else "none"
-    return CallGraph(shape, mode, chat_mode, steps, _with_changes(calls) if shape == "strip" else calls, trace.seconds)
+    return CallGraph(
+        shape, mode, chat_mode, steps, _with_changes(calls) if shape == "strip" else calls, trace.seconds
+    )
 
 
 def _shape(trace: Span, mode: str) -> Shape:
@@ -113,14 +117,18 @@ def _shape(trace: Span, mode: str) -> Shape:
 
 def _calls_by_span(trace: Span) -> dict[int, Call]:
     """The calls of a trace in order, by the id of their span."""
-    calls = {id(span): _call(span, number, trace.started) for number, span in enumerate(trace.spans("llm"), 1)}
+    calls = {
+        id(span): _call(span, number, trace.started) for number, span in enumerate(trace.spans("llm"), 1)
+    }
     for parent in trace.walk():
         if parent.name == "synthesize":
             _connect_calls(parent, calls)
         elif parent.name in ("condense", "step"):
             for span in parent.children:
                 if span.name == "llm":
-                    calls[id(span)] = replace(calls[id(span)], kind="condense" if parent.name == "condense" else "act")
+                    calls[id(span)] = replace(
+                        calls[id(span)], kind="condense" if parent.name == "condense" else "act"
+                    )
     return calls
 
 
@@ -139,12 +147,14 @@ def _call(span: Span, number: int, started: float) -> Call:
         model=str(facts.get("model", "")),
         tools=tuple(str(wish.get("function", {}).get("name", "")) for wish in facts.get("tool_calls", ())),
         error=span.error or "",
-        estimated=bool(facts.get("tokens_estimated")) and facts.get("provider") != "ragcore",  # which counts exactly
+        estimated=bool(facts.get("tokens_estimated"))
+        and facts.get("provider") != "ragcore",  # which counts exactly
     )
 
 
 def _connect_calls(parent: Span, calls: dict[int, Call]) -> None:
-    """Adds the passages, inputs and levels of the calls of one answer, in batches that did not wait for each other."""
+    """Adds the passages, inputs and levels of the calls of one answer, in batches that did not wait for each
+    other."""
     packs: list[Span] = []
     before: list[Call] = []
     level = 0
@@ -167,7 +177,13 @@ def _connect_calls(parent: Span, calls: dict[int, Call]) -> None:
             call = replace(calls[id(span)], passages=numbers, inputs=inputs, level=level)
             calls[id(span)] = _of_summaries(call) if is_tree and inputs else call
             connected.append(calls[id(span)])
-        before = [] if mode in ("accumulate", "compact_accumulate") else connected if is_tree else [*before, *connected]
+        before = (
+            []
+            if mode in ("accumulate", "compact_accumulate")
+            else connected
+            if is_tree
+            else [*before, *connected]
+        )
 
 
 def _batches(parent: Span) -> Iterator[Span | list[Span | None]]:
@@ -204,7 +220,10 @@ def _of_summaries(call: Call) -> Call:
     """The call with earlier replies in the place of passages."""
 
     def rename(message: PromptMessage) -> PromptMessage:
-        return replace(message, parts=tuple(("answer" if kind == "documents" else kind, text) for kind, text in message.parts))
+        return replace(
+            message,
+            parts=tuple(("answer" if kind == "documents" else kind, text) for kind, text in message.parts),
+        )
 
     return replace(call, messages=tuple(map(rename, call.messages)))
 
@@ -217,7 +236,11 @@ def _kind(span: Span) -> Kind:
         return "refine"
     if "summar" in prompt:
         return "summarize"
-    return "answer" if prompt in ("text_qa", "chat_text_qa", "context_chat", "simple_chat", "generation") else "other"
+    return (
+        "answer"
+        if prompt in ("text_qa", "chat_text_qa", "context_chat", "simple_chat", "generation")
+        else "other"
+    )
 
 
 def _prompt_message(message: Mapping[str, Any]) -> PromptMessage:
@@ -230,17 +253,31 @@ def _steps(span: Span, calls: Mapping[int, Call], group: str) -> Iterator[Step]:
     match span.name:
         case "llm":
             call = calls[id(span)]
-            yield Step("call", call=call.number, milliseconds=call.milliseconds, group=group, error=call.error)
+            yield Step(
+                "call", call=call.number, milliseconds=call.milliseconds, group=group, error=call.error
+            )
             return
         case "retrieve":
             count = len(facts.get("followed", facts.get("found", ())))
-            yield Step("retrieve", str(facts.get("question", "")), "", milliseconds, count, group=group, error=error)
+            yield Step(
+                "retrieve", str(facts.get("question", "")), "", milliseconds, count, group=group, error=error
+            )
         case "postprocess":
-            yield Step("postprocess", str(facts.get("name", "")), "", milliseconds, facts.get("kept"), group=group, error=error)
+            yield Step(
+                "postprocess",
+                str(facts.get("name", "")),
+                "",
+                milliseconds,
+                facts.get("kept"),
+                group=group,
+                error=error,
+            )
         case "tool":
             call_text = f"{facts.get('tool', '')} {facts.get('arguments', '')}".strip()
             error = error or ("failed" if facts.get("is_error") else "")
-            yield Step("tool", call_text, str(facts.get("result", "")), milliseconds, group=group, error=error)
+            yield Step(
+                "tool", call_text, str(facts.get("result", "")), milliseconds, group=group, error=error
+            )
         case "step":
             group = str(span.facts.get("round", group))
         case "document":

@@ -46,8 +46,8 @@ END_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class EmbeddingMap:
-    """`ids`, `points` (n, 2) from -1 to 1, and `document_numbers` have a row for each passage. A document number is an index
-    into `documents`, which are pairs of id and name."""
+    """`ids`, `points` (n, 2) from -1 to 1, and `document_numbers` have a row for each passage. A document
+    number is an index into `documents`, which are pairs of id and name."""
 
     version: str  # see version_of
     created: float  # in seconds since the epoch
@@ -72,7 +72,9 @@ def _document_version(document: StoredDocument) -> str:
     return f"{document.id_} {document.hash} {document.passages}"
 
 
-def compute_map(store: Store, before: EmbeddingMap | None, on_progress: Callable[[float], None]) -> EmbeddingMap:
+def compute_map(
+    store: Store, before: EmbeddingMap | None, on_progress: Callable[[float], None]
+) -> EmbeddingMap:
     """`before` is the last map. `on_progress` gets the finished share, 0 to 1."""
     documents = store.documents()
     stored = store.candidates()
@@ -85,11 +87,15 @@ def compute_map(store: Store, before: EmbeddingMap | None, on_progress: Callable
                 document_numbers[row_of[id_]] = number
         version = _document_version(document)
         known = before.tokens.get(version) if before else None
-        tokens[version] = sum(count_tokens(node.text) for node in store.passages(document.id_)) if known is None else known
+        tokens[version] = (
+            sum(count_tokens(node.text) for node in store.passages(document.id_)) if known is None else known
+        )
         on_progress(0.5 * (number + 1) / len(documents))
     points = _compute_points(stored.ids, stored.rows, before)
     names = tuple((document.id_, document.name) for document in documents)
-    return EmbeddingMap(version_of(documents), time.time(), tokens, stored.ids, points, document_numbers, names)
+    return EmbeddingMap(
+        version_of(documents), time.time(), tokens, stored.ids, points, document_numbers, names
+    )
 
 
 def _compute_points(ids: Sequence[str], vectors: Vectors, before: EmbeddingMap | None) -> Vectors:
@@ -110,7 +116,11 @@ def write(new: EmbeddingMap, path: Path) -> None:
     about = {"version": new.version, "made": new.created, "tokens": new.tokens, "documents": new.documents}
     with draft.open("wb") as file:
         np.savez(
-            file, about=np.array(json.dumps(about)), ids=np.array(new.ids, "S"), points=new.points, owners=new.document_numbers
+            file,
+            about=np.array(json.dumps(about)),
+            ids=np.array(new.ids, "S"),
+            points=new.points,
+            owners=new.document_numbers,
         )
     draft.replace(path)
 
@@ -123,7 +133,13 @@ def read(path: Path) -> EmbeddingMap | None:
             ids = [id_.decode() for id_ in file["ids"].tolist()]
             documents = tuple((id_, name) for id_, name in about["documents"])
             return EmbeddingMap(
-                about["version"], about["made"], about["tokens"], ids, file["points"], file["owners"], documents
+                about["version"],
+                about["made"],
+                about["tokens"],
+                ids,
+                file["points"],
+                file["owners"],
+                documents,
             )
     except (OSError, ValueError, KeyError, EOFError):
         return None
@@ -194,7 +210,9 @@ class EmbeddingMaps:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            threading.Thread(target=self._follow, args=(self._process,), name="embedding-map", daemon=True).start()
+            threading.Thread(
+                target=self._follow, args=(self._process,), name="embedding-map", daemon=True
+            ).start()
 
     def end(self) -> None:
         process = self._process
@@ -211,7 +229,9 @@ class EmbeddingMaps:
                     self._share = float(line)
         status = process.wait()
         if status > 0:
-            self.problem = Problem("The map could not be drawn.", "Try again. If it happens again, please report it.")
+            self.problem = Problem(
+                "The map could not be drawn.", "Try again. If it happens again, please report it."
+            )
         self._process = None
 
 

@@ -66,7 +66,9 @@ def explain_split(search: RepeatedSearch, halves: Sequence[TextNode]) -> Missed:
     return replace(both, source=search.source_of(missing), rank=rank)
 
 
-def _bring_in(search: RepeatedSearch, node: TextNode, cause: Cause, ask: Ask, within: Sequence[NodeWithScore]) -> Missed:
+def _bring_in(
+    search: RepeatedSearch, node: TextNode, cause: Cause, ask: Ask, within: Sequence[NodeWithScore]
+) -> Missed:
     """With a top_k that includes the passage; without an ask if none does."""
     rank, _ = place_among(node, within)
     same = (ask.question, ask.file_ids) == (search.ask.question, search.ask.file_ids)
@@ -77,7 +79,9 @@ def _bring_in(search: RepeatedSearch, node: TextNode, cause: Cause, ask: Ask, wi
         ask = replace(ask, retrieval=replace(ask.retrieval, cutoff=None))
     enough = min(need + max(need // 5, 1), MAX_RANK)  # ranks change a little with the number of passages
     ask = replace(ask, top_k=max(ask.top_k, enough))
-    return search.report(cause, node, rank, ask=_let_in(search, node, ask, search.searched if same else ask.question))
+    return search.report(
+        cause, node, rank, ask=_let_in(search, node, ask, search.searched if same else ask.question)
+    )
 
 
 def _let_in(search: RepeatedSearch, node: TextNode, ask: Ask, question: str) -> Ask:

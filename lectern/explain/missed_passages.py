@@ -31,10 +31,13 @@ SHORT_TEXT_WORDS = 4  # A passage must have all words of an expected text up to 
 MIN_WORDS = 3  # different ones, in any order
 MIN_LOG_ODDS = (SUPPORTED + WEAK) / 2  # that a passage supports the expected answer in other words
 MAX_READ = 4  # best missed passages that the extractive reader reads
-THRESHOLD_MARGIN = 2.0  # log odds by which a passage that is better than all used ones may be below the threshold of an answer
+# log odds by which a passage that is better than all used ones may be below the threshold of an answer
+THRESHOLD_MARGIN = 2.0
 
 
-def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
+def why_missed(
+    library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None
+) -> Missed:
     """Why this answer lacks `expected`, or else its best missed passage.
 
     `check` is a sentence check of the library's embedder. ValueError for a message without an ask.
@@ -83,7 +86,9 @@ def _explain_next(search: RepeatedSearch) -> Missed:
     missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:MAX_READ]
     if search.condensed:
         question = search.ask.question
-        missed += [(hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used][:MAX_READ]
+        missed += [
+            (hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used
+        ][:MAX_READ]
     used = search.library.store.nodes([source.node_id for source in search.message.sources[:MAX_READ]])
     margins = [_measure_answering(search, question, node) for node, question in missed]
     margins_used = [_measure_answering(search, search.searched, node) for node in used]
@@ -99,7 +104,9 @@ def _explain_next(search: RepeatedSearch) -> Missed:
 
 def _find_quoting(search: RepeatedSearch, expected: str) -> list[TextNode]:
     """The passages that have its words in a row."""
-    return [hit.node for hit in search.retrieve(expected, count=MAX_COMPARED) if _quotes(hit.node.text, expected)]
+    return [
+        hit.node for hit in search.retrieve(expected, count=MAX_COMPARED) if _quotes(hit.node.text, expected)
+    ]
 
 
 def _find_saying(search: RepeatedSearch, expected: str) -> list[TextNode]:
@@ -127,7 +134,9 @@ def _find_split(search: RepeatedSearch, expected: str) -> list[TextNode]:
 def _measure_answering(search: RepeatedSearch, question: str, node: TextNode) -> float:
     """The log odds above the reader's threshold of an answer."""
     reader = search.check.reader
-    reading = reader.read(remove_source_mentions(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))])
+    reading = reader.read(
+        remove_source_mentions(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))]
+    )
     return float(reading.log_odds.max(initial=-np.inf)) - reader.weights.answer
 
 

@@ -46,7 +46,11 @@ def _named_by(text: str, files: list[FileRow]) -> FileRow | None:
 def _other_language(search: RepeatedSearch, expected: str) -> Missed | None:
     """The report if the best passages are all in other languages than the question."""
     spoken = language_of(expected or search.ask.question)
-    others = [language for each in search.everywhere[: search.ask.top_k] if (language := language_of(each.node.text))]
+    others = [
+        language
+        for each in search.everywhere[: search.ask.top_k]
+        if (language := language_of(each.node.text))
+    ]
     missed = next((hit.node for hit in search.everywhere if hit.node.id_ not in search.used), None)
     if missed is None or not spoken or not others or spoken in others:
         return None
@@ -82,7 +86,9 @@ def _cause_of(file: FileRow) -> Cause:
     if file.stage is Stage.STOPPED:
         return Cause.STOPPED
     problem = file.problem
-    return Cause.NO_TEXT if problem is not None and problem.details.startswith("NoTextError") else Cause.FAILED
+    return (
+        Cause.NO_TEXT if problem is not None and problem.details.startswith("NoTextError") else Cause.FAILED
+    )
 
 
 def _find_nearest(search: RepeatedSearch, nodes: Sequence[TextNode]) -> TextNode | None:

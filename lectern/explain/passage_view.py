@@ -72,7 +72,9 @@ def cut(text: str, spans: Sequence[Span], start: int, end: int) -> tuple[Segment
     inside = {at for span in spans for at in (span.start, span.end) if start < at < end}
     bounds = [start, *sorted(inside), end]
     return tuple(
-        Segment(text[first:last], tuple(span.number for span in spans if span.start <= first and last <= span.end))
+        Segment(
+            text[first:last], tuple(span.number for span in spans if span.start <= first and last <= span.end)
+        )
         for first, last in pairwise(bounds)
         if first < last
     )

@@ -46,10 +46,17 @@ class RepeatedSearch:
     @cached_property
     def within(self) -> list[NodeWithScore]:
         """The best passages of the selected documents."""
-        return self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
+        return (
+            self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
+        )
 
     def retrieve(
-        self, question: str, file_ids: Sequence[str] | None = None, count: int = MAX_RANK, *, weaker: bool = True
+        self,
+        question: str,
+        file_ids: Sequence[str] | None = None,
+        count: int = MAX_RANK,
+        *,
+        weaker: bool = True,
     ) -> list[NodeWithScore]:
         """The best passages of the answer's own search. `weaker`: include weaker matches."""
         library, how = self.library, self.ask.retrieval
@@ -82,9 +89,13 @@ class RepeatedSearch:
 
     def report_used(self, node: TextNode) -> Missed:
         """The answer used the passage. The new ask puts the question to each passage alone."""
-        ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
+        ask = (
+            replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
+        )
         numbers = self.message.shown_numbers
-        number = next((numbers[source.number] for source in self.message.sources if source.node_id == node.id_), None)
+        number = next(
+            (numbers[source.number] for source in self.message.sources if source.node_id == node.id_), None
+        )
         return self.report(Cause.USED, node, number, ask=ask)
 
     def source_of(self, node: TextNode) -> Source:
@@ -102,4 +113,6 @@ class RepeatedSearch:
 
 def place_among(node: TextNode, hits: Sequence[NodeWithScore]) -> tuple[int | None, float]:
     """(rank, 1 for the best; score), or (None, 0.0)."""
-    return next(((rank, hit.get_score()) for rank, hit in enumerate(hits, 1) if hit.node.id_ == node.id_), (None, 0.0))
+    return next(
+        ((rank, hit.get_score()) for rank, hit in enumerate(hits, 1) if hit.node.id_ == node.id_), (None, 0.0)
+    )

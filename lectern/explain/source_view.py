@@ -50,7 +50,11 @@ class SourceView:
 
 
 def view_source(
-    library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDING_CHARS
+    library: Library,
+    source: Source,
+    quoted: Sequence[tuple[int, int]] = (),
+    *,
+    around: int = SURROUNDING_CHARS,
 ) -> SourceView:
     """The passage in the current document. InputError if the document, or the passage in it, is gone.
 
@@ -58,8 +62,11 @@ def view_source(
     """
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
-    # Until a new version of a file is read, the document has the old text, which is not that of the new pages.
-    if document.metadata.get("path") != file.path or not (pages := _pages_reached(library, file, document, start, end)):
+    # Until a new version of a file is read, the document has the old text, which is not that of the new
+    # pages.
+    if document.metadata.get("path") != file.path or not (
+        pages := _pages_reached(library, file, document, start, end)
+    ):
         return SourceView(
             "text",
             file.id,
@@ -107,7 +114,8 @@ def _locate(source: Source, document: Document) -> tuple[int, int]:
     start = document.text.find(source.text)
     if start < 0:
         raise InputError(
-            f"{source.file_name} has changed since this answer was given, and no longer contains this passage.",
+            f"{source.file_name} has changed since this answer was given, and no longer contains this "
+            "passage.",
             hint="Ask again to get an answer from the document as it is now.",
         )
     return start, start + len(source.text)
@@ -120,11 +128,17 @@ def _pages_reached(library: Library, file: FileRow, document: Document, start: i
         page_index, last = 0, 1
     elif page is not None:
         page_index = document.pages.index(page)
-        last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first one after the passage
+        last = bisect_left(
+            document.pages, end, key=lambda page: page.start
+        )  # the first one after the passage
     else:
         return range(0)
     reached = range(page_index, max(last, page_index + 1))
-    return reached if (file.kind == "PDF" and page) or library.files.page_words.of(file.id, reached) else range(0)
+    return (
+        reached
+        if (file.kind == "PDF" and page) or library.files.page_words.of(file.id, reached)
+        else range(0)
+    )
 
 
 _PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
@@ -153,8 +167,13 @@ def _find_boxes(
         boxes = dict(zip(reached, zip(*whole_and_parts, strict=True), strict=True))
     for index, words in library.files.page_words.of(file.id, reached).items():
         drawn = boxes[index]
-        boxes[index] = ([*drawn[0], *words.highlight_boxes(passage)], [*drawn[1], *words.highlight_boxes(passage, quoted)])
-    return tuple(tuple(whole) for whole, _ in boxes.values()), tuple(tuple(parts) for _, parts in boxes.values())
+        boxes[index] = (
+            [*drawn[0], *words.highlight_boxes(passage)],
+            [*drawn[1], *words.highlight_boxes(passage, quoted)],
+        )
+    return tuple(tuple(whole) for whole, _ in boxes.values()), tuple(
+        tuple(parts) for _, parts in boxes.values()
+    )
 
 
 def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
@@ -166,10 +185,15 @@ def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.
     words = library.files.page_words.of(file_id, [page_index]).get(page_index)
     if file is None or (file.kind != "PDF" and words is None):
         raise UnknownDocumentError(file_id)
-    options, memory_mb = ReadOptions(file.name, library.files.password(file_id)), library.settings.ingest.read_memory_mb
+    options, memory_mb = (
+        ReadOptions(file.name, library.files.password(file_id)),
+        library.settings.ingest.read_memory_mb,
+    )
     path, scratch = library.files.location(file), library.files.storage.scratch()
     turn = words.turn if words else 0
-    return draw_isolated(path, page_index, options, scale=scale, memory_mb=memory_mb, turn=turn, scratch=scratch)
+    return draw_isolated(
+        path, page_index, options, scale=scale, memory_mb=memory_mb, turn=turn, scratch=scratch
+    )
 
 
 def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:

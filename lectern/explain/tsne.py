@@ -23,7 +23,8 @@ BATCH_ROWS = 2000
 
 
 def project(vectors: Vectors) -> Vectors:
-    """Points of shape (n, 2), float32, from -1 to 1, for vectors (n, d) of length 1; the same for the same vectors."""
+    """Points of shape (n, 2), float32, from -1 to 1, for vectors (n, d) of length 1; the same for the same
+    vectors."""
     count = len(vectors)
     if count < MIN_VECTORS:
         turns = np.arange(count) * (2 * np.pi / max(count, 1))

@@ -1,14 +1,14 @@
-"""A copy of a library in one file, for a backup or for another machine or server. It is written while the library is in use,
-and has the state of one moment.
+"""A copy of a library in one file, for a backup or for another machine or server. It is written while the
+library is in use, and has the state of one moment.
 
-It is a zip. `library.json` has the version of the form and the settings of the index; `files.jsonl` has a line for each file,
-whose bytes are `bytes/ID` and whose vectors `vectors/ID`: for each passage the hash of its content, and its vector in float32;
-`conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each rating, `notes.jsonl` for each note,
-`prompts.jsonl` for each version of a prompt, `evaluations.jsonl` for each row of the measurements. A copy has no keys and
-passwords.
+It is a zip. `library.json` has the version of the form and the settings of the index; `files.jsonl` has a
+line for each file, whose bytes are `bytes/ID` and whose vectors `vectors/ID`: for each passage the hash of
+its content, and its vector in float32; `conversations.jsonl` has a line for each conversation,
+`feedback.jsonl` for each rating, `notes.jsonl` for each note, `prompts.jsonl` for each version of a prompt,
+`evaluations.jsonl` for each row of the measurements. A copy has no keys and passwords.
 
-Files of a copy are added like others, but vectors of the same embedder are not computed again. An empty library also takes over
-the settings of the index.
+Files of a copy are added like others, but vectors of the same embedder are not computed again. An empty
+library also takes over the settings of the index.
 """
 
 from __future__ import annotations
@@ -57,21 +57,30 @@ class Copied:
     @property
     def taken_in(self) -> str:
         """The result of `read_copy` in one or two sentences."""
-        already = f" {_count(self.known, 'file')} {'was' if self.known == 1 else 'were'} already in your library."
+        already = (
+            f" {_count(self.known, 'file')} {'was' if self.known == 1 else 'were'} already in your library."
+        )
         return f"{self} added." + (already if self.known else "")
 
 
-def write_copy(library: Library, target: Path, on_progress: Callable[[float], None] = lambda fraction: None) -> Copied:
-    """Write the whole library into `target`, which only its owner may read. An existing file is replaced at the end.
+def write_copy(
+    library: Library, target: Path, on_progress: Callable[[float], None] = lambda fraction: None
+) -> Copied:
+    """Write the whole library into `target`, which only its owner may read. An existing file is replaced at
+    the end.
 
-    A file that is deleted meanwhile may be missing, and a replaced one may have its new version. `on_progress` is called with
-    a fraction, 0 to 1; its exceptions end the work.
+    A file that is deleted meanwhile may be missing, and a replaced one may have its new version.
+    `on_progress` is called with a fraction, 0 to 1; its exceptions end the work.
     """
     draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
     try:
         with (
-            os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "w+b") as file,
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as copy,
+            os.fdopen(
+                os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "w+b"
+            ) as file,
+            zipfile.ZipFile(
+                file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False
+            ) as copy,
         ):
             copied = _write_all(library, copy, on_progress)
         draft.replace(target)
@@ -89,17 +98,27 @@ def write_copy(library: Library, target: Path, on_progress: Callable[[float], No
 
 
 def read_copy(
-    library: Library, source: Path, *, name: str = "", on_progress: Callable[[float], None] = lambda fraction: None
+    library: Library,
+    source: Path,
+    *,
+    name: str = "",
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> Copied:
-    """Add the contents of the copy `source` to the library; its worker reads the files. Errors name the copy `name`.
+    """Add the contents of the copy `source` to the library; its worker reads the files. Errors name the copy
+    `name`.
 
-    Nothing is replaced: a file with the same bytes is known, and one with the same name gets another name. A file has its
-    origin, unless another file has it. A file that is too large becomes a failed row. After an error, the files so far stay,
-    and are known the next time. `on_progress` as for `write_copy`. UnreadableFileError, DamagedFileError, StoreError.
+    Nothing is replaced: a file with the same bytes is known, and one with the same name gets another name. A
+    file has its origin, unless another file has it. A file that is too large becomes a failed row. After an
+    error, the files so far stay, and are known the next time. `on_progress` as for `write_copy`.
+    UnreadableFileError, DamagedFileError, StoreError.
     """
     with _open(source, name or source.name) as (copy, about):
         embedder = about["embedder"]
-        if "passages" in about and not len(library.store) and not any(file.path for file in library.files.all()):
+        if (
+            "passages" in about
+            and not len(library.store)
+            and not any(file.path for file in library.files.all())
+        ):
             _take_over_settings(library, about["passages"])
             library.suit_copy(embedder)
         ids: dict[str, str] = {}  # new ids of the files, by old id
@@ -116,7 +135,9 @@ def read_copy(
                     continue
                 if embedder == library.embedder.name:  # in time, because the worker must read the file first
                     _store_vectors(library, copy, id_, added.file.id)
-        conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
+        conversations = sum(
+            library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl")
+        )
         for row in _newer_lines(copy, "feedback.jsonl"):
             library.feedback.restore(row)
         for row in _newer_lines(copy, "notes.jsonl"):
@@ -151,7 +172,9 @@ def _write_all(library: Library, copy: zipfile.ZipFile, on_progress: Callable[[f
     for file in filter(None, later):
         _write_file(library, copy, file, embedder)
         files.append(file)
-    _write_lines(copy, "files.jsonl", [{"id": file.id, "name": file.name, "origin": file.origin} for file in files])
+    _write_lines(
+        copy, "files.jsonl", [{"id": file.id, "name": file.name, "origin": file.origin} for file in files]
+    )
     for name, table in tables.items():
         _write_lines(copy, f"{name}.jsonl", table)
     passages = {name: getattr(settings, name) for name in CHUNKING}
@@ -162,13 +185,17 @@ def _write_all(library: Library, copy: zipfile.ZipFile, on_progress: Callable[[f
 def _take_over_settings(library: Library, passages: dict[str, Any]) -> None:
     """KeyError, TypeError, ValueError for invalid settings."""
     settings = library.settings
-    ingest = IngestSettings.model_validate(settings.ingest.model_dump() | {name: passages[name] for name in CHUNKING})
+    ingest = IngestSettings.model_validate(
+        settings.ingest.model_dump() | {name: passages[name] for name in CHUNKING}
+    )
     if ingest.chunk_overlap >= ingest.chunk_size:
         raise ValueError(ingest)
     library.update_settings(settings.model_copy(update={"ingest": ingest}))
 
 
-def _unpack(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[SourceFile]:
+def _unpack(
+    library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str
+) -> Iterator[SourceFile]:
     packed, target = copy.getinfo(f"bytes/{id_}"), library.incoming / f"{new_id()}.part"
     problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
     try:
@@ -219,9 +246,14 @@ def _store_vectors(library: Library, copy: zipfile.ZipFile, old_id: str, file_id
             rows = [data[start : start + size] for start in range(0, len(data), size)]
             with library.database.transaction():
                 file = library.files.get(file_id)
-                if file is None or not file.active:  # the worker was faster, or the file was deleted meanwhile
+                if (
+                    file is None or not file.active
+                ):  # the worker was faster, or the file was deleted meanwhile
                     return
-                drafts.keep(file_id, {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows})
+                drafts.keep(
+                    file_id,
+                    {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows},
+                )
 
 
 def _write_lines(copy: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -258,7 +290,8 @@ def _open(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, 
                 about = json.load(first)
             if about["form"] != FORM:
                 raise UnreadableFileError(
-                    f"{name} was made by another version of Lectern.", hint="Import it with that version or a newer one."
+                    f"{name} was made by another version of Lectern.",
+                    hint="Import it with that version or a newer one.",
                 )
             yield copy, about
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:

@@ -16,12 +16,22 @@ from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _BLOCK_MARK = re.compile(r"^(\d*)([-+=.)])")  # at the start of a list or the underline of a heading
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
-# Escaped characters and citations do not change. Brackets make links, pictures and their definitions; "<" makes HTML and bare
-# links; "&" makes any letter; a single backtick would pair with one of another line.
+# Escaped characters and citations do not change. Brackets make links, pictures and their definitions; "<"
+# makes HTML and bare links; "&" makes any letter; a single backtick would pair with one of another line.
 _HARMFUL = re.compile(r"\\.|\[\d+(?:[,;] ?\d+)*\](?!\s*[(:])|[\[\]<&`]|\\$")
 
 # Without text_join, escaped characters are tokens of their own, so that \[1\] is no citation.
-_NOT_PARSED = ["link", "image", "autolink", "reference", "html_inline", "html_block", "entity", "lheading", "text_join"]
+_NOT_PARSED = [
+    "link",
+    "image",
+    "autolink",
+    "reference",
+    "html_inline",
+    "html_block",
+    "entity",
+    "lheading",
+    "text_join",
+]
 
 
 def parser() -> MarkdownIt:
@@ -44,7 +54,9 @@ def safe_markdown(text: str) -> str:
     """The Markdown of an answer, with links, pictures and HTML escaped."""
 
     def escape(line: str) -> str:
-        return _HARMFUL.sub(lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", line)
+        return _HARMFUL.sub(
+            lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", line
+        )
 
     # Without the languages of code, because some draw diagrams, which may load pictures.
     return rewrite_outside_code(
@@ -55,7 +67,8 @@ def safe_markdown(text: str) -> str:
 def listed_sources(heading: str, sources: Iterable[Source], place: Callable[[Source], str]) -> str:
     """A list of passages with their numbers and places; "" for none."""
     items = "\n".join(
-        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {_paragraphs_in_item(source.text)}" for source in sources
+        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {_paragraphs_in_item(source.text)}"
+        for source in sources
     )
     return f"{heading}:\n\n{items}" if items else ""
 
@@ -63,4 +76,6 @@ def listed_sources(heading: str, sources: Iterable[Source], place: Callable[[Sou
 def _paragraphs_in_item(text: str) -> str:
     """The paragraphs of a text in a list item, with all Markdown escaped."""
     first, *others = _BLANK_LINE.split(text.strip())
-    return "\n\n  ".join([plain_markdown(first), *(_BLOCK_MARK.sub(r"\1\\\2", plain_markdown(other)) for other in others)])
+    return "\n\n  ".join(
+        [plain_markdown(first), *(_BLOCK_MARK.sub(r"\1\\\2", plain_markdown(other)) for other in others)]
+    )

@@ -9,8 +9,11 @@ from lectern.export.markdown import listed_sources, plain_markdown, safe_markdow
 from lectern.schema import Source
 
 
-def notes_markdown(notes: Sequence[Note], *, title: str, passages: str, place: Callable[[Source], str]) -> str:
-    """`title` of the file, `passages` above the sources of a note, and `place` of a source, all in one language."""
+def notes_markdown(
+    notes: Sequence[Note], *, title: str, passages: str, place: Callable[[Source], str]
+) -> str:
+    """`title` of the file, `passages` above the sources of a note, and `place` of a source, all in one
+    language."""
     parts = [f"# {plain_markdown(title)}"]
     for number, note in enumerate(notes):
         if note.question:

@@ -1,8 +1,8 @@
 """The run card: everything about an answer on one page that can be saved, sent and opened anywhere.
 
-It is one HTML file without scripts and requests, in light and dark. It has the question, the documents, the answer, its cost,
-and every prompt with the origin of its parts. Two cards of one run are equal. Modes and prompts have the names of the screens,
-with their names in code in brackets; steps have their names in code.
+It is one HTML file without scripts and requests, in light and dark. It has the question, the documents, the
+answer, its cost, and every prompt with the origin of its parts. Two cards of one run are equal. Modes and
+prompts have the names of the screens, with their names in code in brackets; steps have their names in code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _STYLE = Path(__file__).with_suffix(".css")
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The language of a card. `say` translates texts of the card, `translate` texts of the library, such as a problem.
+    """The language of a card. `say` translates texts of the card, `translate` texts of the library, such as a
+    problem.
 
     `ways`, `readings` and `prompts`: the names on the screens, by name in code.
     """
@@ -57,12 +58,15 @@ class _Run:
 
 
 def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLISH) -> str:
-    """The card of answers to one question, a column for each: one, or all of a comparison. ValueError for none."""
+    """The card of answers to one question, a column for each: one, or all of a comparison. ValueError for
+    none."""
     if not messages:
         raise ValueError("a run card is of at least one answer")
     traces = {message.id: library.conversations.trace(message.id) for message in messages}
     runs = [_Run(message, _question(library, message), traces[message.id], voice) for message in messages]
-    keys = [stored.key for stored in stored_keys(library.folder).values()] + [read_key(library.folder, "openai")]
+    keys = [stored.key for stored in stored_keys(library.folder).values()] + [
+        read_key(library.folder, "openai")
+    ]
     questions = list(dict.fromkeys(run.question for run in runs))
     parts = [
         _quiet(voice.say("Lectern run card")),
@@ -106,9 +110,14 @@ def _answer(at: int, run: _Run) -> str:
         about += [_tokens(run, facts.prompt_tokens, facts.completion_tokens)]
         about += [say("no language model: quoting your documents") if facts.extractive else facts.model]
     problem = message.problem
-    failed = f'<p class="text">{_plain(f"{translate(problem.what)} {translate(problem.hint)}")}</p>' if problem else ""
+    failed = (
+        f'<p class="text">{_plain(f"{translate(problem.what)} {translate(problem.hint)}")}</p>'
+        if problem
+        else ""
+    )
     return (
-        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, about)))}</p>'
+        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p '
+        f'class="quiet">{_plain(" · ".join(filter(None, about)))}</p>'
         f'<div class="text">{_answer_text(at, run)}</div>{failed}</div>'
     )
 
@@ -158,9 +167,15 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
     """The fields of the ask that have a value, and the models that answered. They contain no keys."""
     fields = _flatten(asdict(run.message.ask or Ask(run.question)))
     names = _field_names(run.voice.say)
-    rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in fields if name != "question"]
+    rows = [
+        (names.get(name, name), _value(name, value, run.voice))
+        for name, value in fields
+        if name != "question"
+    ]
     calls = run.trace.spans("llm") if run.trace is not None else []
-    models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
+    models = dict.fromkeys(
+        f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls
+    )
     return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
 
@@ -209,7 +224,11 @@ def _passages(at: int, run: _Run) -> str:
 
 
 def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
-    score = "" if source.score is None else " · " + _plain(say("score {score}").format(score=f"{source.score:.3f}"))
+    score = (
+        ""
+        if source.score is None
+        else " · " + _plain(say("score {score}").format(score=f"{source.score:.3f}"))
+    )
     where = _plain(say("characters {start} to {end}").format(start=source.start, end=source.end))
     return (
         f"<details><summary>[{source.number}] {_plain(source.place)}"
@@ -247,7 +266,8 @@ def _call(run: _Run, number: int, call: Span) -> str:
 
 def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     parts = "".join(
-        f'<div class="origin {_plain(str(part["origin"]))}"><b>{_plain(origins.get(part["origin"], part["origin"]))}</b>'
+        '<div class="origin '
+        f'{_plain(str(part["origin"]))}"><b>{_plain(origins.get(part["origin"], part["origin"]))}</b>'
         f"{_plain(part['text'])}</div>"
         for part in message["parts"]
         if part["text"].strip()
@@ -283,7 +303,10 @@ def _documents(library: Library, runs: Sequence[_Run]) -> str:
         file = library.files.get(file_id)
         name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), say("deleted since"))
         rows.append((name, hash_))
-    body = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
+    body = "".join(
+        f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>"
+        for name, hash_ in sorted(rows)
+    )
     return f"<table><tr><th>{_plain(say('Document'))}</th><th>SHA-256</th></tr>{body}</table>"
 
 
@@ -326,8 +349,10 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 def _page(title: str, body: str, voice: Voice) -> str:
     return (
         f'<!doctype html>\n<html lang="{_plain(voice.language)}">\n<head>\n<meta charset="utf-8">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+        "'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" '
+        'content="no-referrer">\n'
         f"<title>{_plain(' '.join(title.split())[:80])} · {_plain(voice.say('run card'))}</title>\n"
         f"<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"

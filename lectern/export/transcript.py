@@ -2,9 +2,9 @@
 
 In all of them, text of a person, a model or a document is only text: it neither runs nor loads anything.
 
-For a PDF, the reader's browser prints the HTML page. The browser has fonts for every script of the reader, and sets
-right-to-left text. A PDF library would need its own fonts: those of reportlab lack Polish, Greek, Cyrillic, Arabic and Chinese,
-and one font for Chinese and Japanese has 16 MB.
+For a PDF, the reader's browser prints the HTML page. The browser has fonts for every script of the reader,
+and sets right-to-left text. A PDF library would need its own fonts: those of reportlab lack Polish, Greek,
+Cyrillic, Arabic and Chinese, and one font for Chinese and Japanese has 16 MB.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def file_name(transcript: Transcript, suffix: str) -> str:
 def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
     """Everything but the traces; `from_json` reads it."""
     answers = [
-        asdict(message) | ({"feedback": asdict(verdict)} if (verdict := transcript.verdicts.get(message.id)) else {})
+        asdict(message)
+        | ({"feedback": asdict(verdict)} if (verdict := transcript.verdicts.get(message.id)) else {})
         for message in transcript.messages
     ]
     return json.dumps(
@@ -83,7 +84,11 @@ def from_json(text: str) -> Transcript:
         if data["form"] != FORMAT_VERSION:
             raise ValueError(f"form {data['form']}")
         messages = tuple(_message(message) for message in data["messages"])
-        verdicts = {message["id"]: Verdict(**message["feedback"]) for message in data["messages"] if "feedback" in message}
+        verdicts = {
+            message["id"]: Verdict(**message["feedback"])
+            for message in data["messages"]
+            if "feedback" in message
+        }
         return Transcript(Conversation(**data["conversation"]), messages, verdicts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
@@ -118,7 +123,8 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
     )
     return (
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+        "'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f'<body>\n<h1 dir="auto">{title}</h1>\n<p class="day">{day}</p>\n{body}\n</body>\n</html>\n'
@@ -179,10 +185,14 @@ _STYLE = Path(__file__).with_suffix(".css")
 
 def _turn_html(number: int, message: Message, transcript: Transcript, labels: Labels) -> str:
     if message.role == "user":
-        return f'<section class="question" dir="auto" aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
+        return (
+            '<section class="question" dir="auto" '
+            f'aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
+        )
     sources = message.cited or message.sources
     items = "".join(
-        f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(labels.place(source))}</b>'
+        f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] '
+        f"{escape(labels.place(source))}</b>"
         f"<q>{escape(source.text.strip())}</q></li>"
         for source in sources
     )
@@ -219,7 +229,9 @@ def _text_html(_renderer: object, tokens: Sequence[Token], at: int, _options: ob
     return rewrite_citations(escape(tokens[at].content), env["link"])
 
 
-def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
+def _special_html(
+    _renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType
+) -> str:
     return escape(tokens[at].content)
 
 
@@ -229,5 +241,10 @@ def _code_html(_renderer: object, tokens: Sequence[Token], at: int, _options: ob
 
 
 _HTML = parser()
-for _name, _rule in {"text": _text_html, "text_special": _special_html, "fence": _code_html, "code_block": _code_html}.items():
+for _name, _rule in {
+    "text": _text_html,
+    "text_special": _special_html,
+    "fence": _code_html,
+    "code_block": _code_html,
+}.items():
     _HTML.add_render_rule(_name, _rule)

@@ -22,7 +22,16 @@ MAX_LEVELS = 3  # of lists, for which Word has styles
 CODE_FONT = "Courier New"
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
-_BEHIND_BIDI = ("w:adjustRightInd", "w:snapToGrid", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:rPr", "w:sectPr")
+_BEHIND_BIDI = (
+    "w:adjustRightInd",
+    "w:snapToGrid",
+    "w:spacing",
+    "w:ind",
+    "w:contextualSpacing",
+    "w:jc",
+    "w:rPr",
+    "w:sectPr",
+)
 
 
 def as_word(markdown: str, *, title: str, created: float) -> bytes:
@@ -97,7 +106,11 @@ class _WordWriter:
         table = self._document.add_table(len(rows), len(rows[0].children), "Table Grid")
         for table_row, row in zip(table.rows, rows, strict=True):
             for cell, node_cell in zip(table_row.cells, row.children, strict=True):
-                self._fill(cell.paragraphs[0], node_cell.children, frozenset({"strong"} if node_cell.type == "th" else ()))
+                self._fill(
+                    cell.paragraphs[0],
+                    node_cell.children,
+                    frozenset({"strong"} if node_cell.type == "th" else ()),
+                )
         self._document.add_paragraph()  # Otherwise the next table would be part of this one.
 
     def _paragraph(self, nodes: Iterable[SyntaxTreeNode], style: str) -> Paragraph:
@@ -125,7 +138,10 @@ class _WordWriter:
                 paragraph.add_run().add_break()
             else:  # text, text_special or code_inline
                 run = paragraph.add_run(node.content)
-                run.bold, run.italic = "strong" in marks or None, "em" in marks or None  # None is the value of the style
+                run.bold, run.italic = (
+                    "strong" in marks or None,
+                    "em" in marks or None,
+                )  # None is the value of the style
                 run.font.strike = "s" in marks or None
                 if node.type == "code_inline":
                     run.font.name = CODE_FONT

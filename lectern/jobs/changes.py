@@ -11,7 +11,8 @@ from ragcore.sql.base import Database
 
 FIRST_LOOK_SECONDS = 0.05
 POLL_SECONDS = 0.2  # between two reads of the revision of the database
-PAUSE_FACTOR = 200.0  # A pause is this many times as long as the check before it, so checks take half a percent of a core.
+# A pause is this many times as long as the check before it, so checks take half a percent of a core.
+PAUSE_FACTOR = 200.0
 MAX_PAUSE_SECONDS = 10.0
 MAX_WAIT_SECONDS = 2.0  # without a change in the database: with time a worker counts as dead
 
@@ -24,7 +25,8 @@ class Changes:
         self._seen = database.revision()
 
     def wait(self, *, at_least: float = POLL_SECONDS, at_most: float = MAX_WAIT_SECONDS) -> None:
-        """Return after a commit since the last return, or after `at_most` seconds, but not before `at_least` seconds."""
+        """Return after a commit since the last return, or after `at_most` seconds, but not before `at_least`
+        seconds."""
         end, pause = time.monotonic() + at_most, at_least
         while True:
             time.sleep(pause)
@@ -37,8 +39,8 @@ class Changes:
 def wait_for_end(files: Files, ids: Set[str], before: Set[tuple[str, float]]) -> Iterator[FileRow]:
     """Each file once it is ready, has failed or was stopped, until all have ended.
 
-    Waits for the files with these ids, and for all that were added since `Files.versions` was `before`: an archive becomes
-    the files in it.
+    Waits for the files with these ids, and for all that were added since `Files.versions` was `before`: an
+    archive becomes the files in it.
     """
     changes, ended, waiting = Changes(files.database), set[str](), set[str]()
 

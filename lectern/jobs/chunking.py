@@ -1,4 +1,5 @@
-"""Splits a document into passages with one of three splitters. Each passage has the page that it begins on."""
+"""Splits a document into passages with one of three splitters. Each passage has the page that it begins
+on."""
 
 from __future__ import annotations
 
@@ -38,11 +39,13 @@ def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodePa
     return SectionSplitter(sentences) if name == "section" else sentences
 
 
-def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> list[TextNode]:
+def passages_of(
+    document: Document, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence"
+) -> list[TextNode]:
     """The passages in reading order; sizes in tokens. An empty list for a document without text.
 
-    `splitter`: "sentence" splits between paragraphs and sentences if possible, "token" exactly at the size, "section" also
-    before every Markdown heading.
+    `splitter`: "sentence" splits between paragraphs and sentences if possible, "token" exactly at the size,
+    "section" also before every Markdown heading.
     """
     nodes = _splitter(splitter, chunk_size, chunk_overlap).get_nodes_from_documents([document])
     if not document.pages:
@@ -54,7 +57,11 @@ def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitte
         if page is None:
             placed.append(node)
             continue
-        position: dict[str, Scalar] = {"page_label": page.label, "page_index": order[page], "page_word": document.page_word}
+        position: dict[str, Scalar] = {
+            "page_label": page.label,
+            "page_index": order[page],
+            "page_word": document.page_word,
+        }
         placed.append(
             replace(
                 node,

@@ -1,5 +1,5 @@
-"""Confines a process that reads files to its file, the libraries of Python and the system, and the program that recognises text
-in pictures. Of the environment it gets only the variables for these.
+"""Confines a process that reads files to its file, the libraries of Python and the system, and the program
+that recognises text in pictures. Of the environment it gets only the variables for these.
 
 On Linux the kernel enforces this, for native code too. On other systems only Python's own calls are refused.
 """
@@ -22,7 +22,14 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 ENVIRONMENT = frozenset(
     {
         *("LANG", "LC_ALL", "LC_CTYPE", "TZ"),
-        *("PYTHONPATH", "PYTHONHOME", "PYTHONUTF8", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TESSDATA_PREFIX"),
+        *(
+            "PYTHONPATH",
+            "PYTHONHOME",
+            "PYTHONUTF8",
+            "LD_LIBRARY_PATH",
+            "DYLD_LIBRARY_PATH",
+            "TESSDATA_PREFIX",
+        ),
         *("SYSTEMROOT", "WINDIR", "TEMP", "TMP", "TMPDIR"),
     }
 )
@@ -30,14 +37,38 @@ ENVIRONMENT = frozenset(
 LIMITS = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 _SYSTEM = (
-    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share", "/usr/local/lib", "/usr/local/lib64", "/usr/local/share"),
-    *("/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"),
+    *(
+        "/usr/lib",
+        "/usr/lib32",
+        "/usr/lib64",
+        "/usr/share",
+        "/usr/local/lib",
+        "/usr/local/lib64",
+        "/usr/local/share",
+    ),
+    *(
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/nix/store",
+        "/gnu/store",
+        "/sys/devices/system/cpu",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+    ),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/fonts", "/dev/urandom"),
 )
 _LOADER = re.compile(rb"(/[!-~]*/ld[-.0-9a-z][!-~]*)\0")  # the loader of a program, as ELF names it
 _REFUSED_EVENTS = frozenset(
     {
-        *("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"),
+        *(
+            "socket.connect",
+            "socket.bind",
+            "socket.sendto",
+            "socket.sendmsg",
+            "socket.getaddrinfo",
+            "socket.gethostbyname",
+        ),
         *("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile"),
     }
 )
@@ -53,7 +84,10 @@ def describe_confinement() -> str:
     if confines_files() and seccomp.can_refuse_calls():
         return "Each file is read on its own: what reads it sees no other file of yours, and has no network."
     if confines_files():
-        return "Each file is read on its own: what reads it sees no other file of yours, and Python keeps it off the network."
+        return (
+            "Each file is read on its own: what reads it sees no other file of yours, and Python keeps "
+            "it off the network."
+        )
     return (
         "Files are read by a process that this system does not isolate: a file that took it over could read "
         "whatever you can read. Linux 5.13 or newer with Landlock isolates it."
@@ -61,15 +95,17 @@ def describe_confinement() -> str:
 
 
 def environment(scratch: Path | None) -> dict[str, str]:
-    """The environment of a process that reads files: no keys, no addresses, and its `scratch` folder as home."""
+    """The environment of a process that reads files: no keys, no addresses, and its `scratch` folder as
+    home."""
     known = {name: value for name, value in os.environ.items() if name.upper() in ENVIRONMENT}
     own = {} if scratch is None else dict.fromkeys(("HOME", "TMPDIR"), str(scratch))
     return known | LIMITS | own
 
 
 def confine(*, inputs: Path | None, scratch: Path | None, tesseract: str) -> None:
-    """Allow this process only to read and delete files in `inputs`, write in `scratch`, and start `tesseract`: its absolute
-    path, or "" for none. It cannot be undone. Call it before the first thread starts, and before a file is read.
+    """Allow this process only to read and delete files in `inputs`, write in `scratch`, and start
+    `tesseract`: its absolute path, or "" for none. It cannot be undone. Call it before the first thread
+    starts, and before a file is read.
     """
     os.environ["PATH"] = str(Path(tesseract).parent) if tesseract else ""
     if sys.platform == "linux":
@@ -118,13 +154,19 @@ def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, 
 
 
 def _libraries() -> Iterator[Path]:
-    """The folders of Python's modules and installed packages. Any other folder on Python's path may be a home folder: of it
-    only packages and modules."""
-    prefixes = {Path(prefix) for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)}
+    """The folders of Python's modules and installed packages. Any other folder on Python's path may be a home
+    folder: of it only packages and modules."""
+    prefixes = {
+        Path(prefix) for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
+    }
     for prefix in prefixes:
         yield from (prefix / name for name in ("lib", "lib64", "share"))
     for folder in map(Path, filter(None, sys.path)):
-        if folder.is_file() or folder.name in ("site-packages", "dist-packages") or any(folder.glob("*.dist-info")):
+        if (
+            folder.is_file()
+            or folder.name in ("site-packages", "dist-packages")
+            or any(folder.glob("*.dist-info"))
+        ):
             yield folder
         elif not any(folder.is_relative_to(prefix / "lib") for prefix in prefixes):
             yield from (package.parent for package in folder.glob("*/__init__.py"))

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 GOLDEN = 0.618034  # The fractional parts of its multiples are spread evenly, for any number of multiples.
 
-RunWork = Callable[[Callable[[], "Vectors"]], "Vectors"]  # returns the result of the work, or raises Cancelled
+RunWork = Callable[
+    [Callable[[], "Vectors"]], "Vectors"
+]  # returns the result of the work, or raises Cancelled
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A batch of passages has its vectors. `done` passages of all have one now, and `characters_left` need one yet."""
+    """A batch of passages has its vectors. `done` passages of all have one now, and `characters_left` need
+    one yet."""
 
     vectors: dict[str, Vector]  # of this batch, by content
     done: int
@@ -56,7 +59,11 @@ class PassageEmbedder:
         return {content: node.embedding for content, node in pairs if node.embedding is not None}
 
     def embed(
-        self, nodes: Sequence[TextNode], known: Mapping[str, Vector], run: RunWork, note: Callable[[Step], None]
+        self,
+        nodes: Sequence[TextNode],
+        known: Mapping[str, Vector],
+        run: RunWork,
+        note: Callable[[Step], None],
     ) -> list[TextNode]:
         """The passages with their vectors: `known` by content, or from the embedder, in batches.
 
@@ -64,12 +71,17 @@ class PassageEmbedder:
         """
         contents = self.contents(nodes)
         vectors = {content: known[content] for content in contents if content in known}
-        texts = {content: node.text for content, node in zip(contents, nodes, strict=True) if content not in vectors}
+        texts = {
+            content: node.text
+            for content, node in zip(contents, nodes, strict=True)
+            if content not in vectors
+        }
         counts, characters_left = Counter(contents), sum(map(len, texts.values()))
         done = sum(counts[content] for content in vectors)
         missing = list(texts)
         batches = list(groups_by_length(list(texts.values())))
-        # Mix short and long texts: a character of a short text takes longer, and the estimate follows the last batches.
+        # Mix short and long texts: a character of a short text takes longer, and the estimate follows the
+        # last batches.
         order = sorted(range(len(batches)), key=lambda place: place * GOLDEN % 1)
         note(Step({}, done, 0, characters_left, 0.0))
         for place in order:

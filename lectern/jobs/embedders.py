@@ -1,4 +1,5 @@
-"""Embedders by name. An index stores the name, because the embedder of its passages must embed the questions too."""
+"""Embedders by name. An index stores the name, because the embedder of its passages must embed the questions
+too."""
 
 from __future__ import annotations
 
@@ -23,27 +24,29 @@ EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
 
 class Embedders:
-    """`built_in` is the embedder of an index without a name. Others are opened by `of`, and loaded when first used."""
+    """`built_in` is the embedder of an index without a name. Others are opened by `of`, and loaded when first
+    used."""
 
     def __init__(self, built_in: Embedder) -> None:
         self._opened = {BUILT_IN: built_in}
         self._lock = threading.Lock()
 
     def of(self, embed_model: str) -> Embedder:
-        """ "" is the built-in one for English, "multilingual-e5-small" the one for every language, and "hashing" counts words;
-        anything else is the name or folder of a sentence-transformers model."""
+        """ "" is the built-in one for English, "multilingual-e5-small" the one for every language, and
+        "hashing" counts words; anything else is the name or folder of a sentence-transformers model."""
         with self._lock:
             if embed_model not in self._opened:
                 self._opened[embed_model] = _open(embed_model)
             return self._opened[embed_model]
 
     def for_text(self, text: str) -> str:
-        """The embed_model of a new index with this first document: the built-in one, which is faster but only for English, or
-        the multilingual one if it is installed."""
+        """The embed_model of a new index with this first document: the built-in one, which is faster but only
+        for English, or the multilingual one if it is installed."""
         return MULTILINGUAL if self.may_choose() and is_foreign(text) else BUILT_IN
 
     def for_reader(self, language: str) -> str:
-        """The embed_model of a new index for a reader of this language, such as "de-AT", or "" for unknown."""
+        """The embed_model of a new index for a reader of this language, such as "de-AT", or "" for
+        unknown."""
         return MULTILINGUAL if self.may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
 
     def may_choose(self) -> bool:
@@ -64,7 +67,8 @@ class EmbedderLoader:
         self._embedder = embedder
 
     def load(self) -> None:
-        """Load it now, so that the first question does not wait for it. A failure is in `state` and `error`."""
+        """Load it now, so that the first question does not wait for it. A failure is in `state` and
+        `error`."""
         self.state = "loading"
         try:
             self._embedder().embed_query("ready")

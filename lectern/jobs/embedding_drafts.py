@@ -1,6 +1,7 @@
 """Vectors of passages on their way into an index. They are stored so that interrupted work is not repeated.
 
-The key of a vector is a hash of the embedded text and the embedder's name, because nothing else determines a vector.
+The key of a vector is a hash of the embedded text and the embedder's name, because nothing else determines a
+vector.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Drafts(Tables):
     def keep(self, owner: str, vectors: Mapping[str, Vector]) -> None:
         with self._database.transaction() as db:
             db.executemany(
-                "INSERT INTO drafts (owner, content, vector) VALUES (?, ?, ?) ON CONFLICT (owner, content) DO NOTHING",
+                "INSERT INTO drafts (owner, content, vector) VALUES (?, ?, ?) ON CONFLICT (owner, "
+                "content) DO NOTHING",
                 [(owner, content, vector.astype("<f4").tobytes()) for content, vector in vectors.items()],
             )
 

@@ -79,10 +79,11 @@ ACTIVE = (Stage.QUEUED, *WORKING)
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """The state of a file. `done` and `total` count pages while reading, bytes while unpacking, passages while embedding.
+    """The state of a file. `done` and `total` count pages while reading, bytes while unpacking, passages
+    while embedding.
 
-    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the whole work,
-    without the time in the queue; None if nothing is to be done.
+    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the
+    whole work, without the time in the queue; None if nothing is to be done.
     """
 
     id: str
@@ -99,7 +100,9 @@ class FileRow:
     problem: Problem | None
     page_word: str = "page"  # or slide, sheet, chapter, message
     origin: str = ""  # where it was fetched from; a later file from there replaces it
-    left_out: tuple[Problem, ...] = ()  # the parts of a ready file that were not read; `problem` is the first of these
+    left_out: tuple[
+        Problem, ...
+    ] = ()  # the parts of a ready file that were not read; `problem` is the first of these
     fraction: float = 0.0
     seconds_left: float | None = None
     lane: Lane = Lane.LARGE
@@ -145,7 +148,8 @@ def seconds_left(files: Sequence[FileRow]) -> float | None:
 
 # In the order of FileRow.
 COLUMNS = (
-    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, left_out, share,"
+    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, "
+    "origin, left_out, share,"
     " seconds_left, lane, heartbeat"
 )
 LANES = tuple(Lane)
@@ -202,7 +206,8 @@ def lane_of(name: str, size: int) -> Lane:
 def queue_row(db: Connection, file_id: str, *, anew: bool = False) -> None:
     """`anew`: the progress bar starts at 0 again."""
     db.execute(
-        "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, left_out = NULL,"
+        "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, "
+        "left_out = NULL,"
         " stop_asked = 0, worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",
         (int(anew), file_id),
     )

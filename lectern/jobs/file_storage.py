@@ -1,7 +1,8 @@
-"""Stores the bytes of a library's files: in a folder of this machine, or in the database of a library on a server.
+"""Stores the bytes of a library's files: in a folder of this machine, or in the database of a library on a
+server.
 
-The path of a file in the library is `files/<id>/<version>.<suffix>`. Its bytes are received before the transaction that adds
-its row, because that may take long, and placed inside the transaction, which is quick.
+The path of a file in the library is `files/<id>/<version>.<suffix>`. Its bytes are received before the
+transaction that adds its row, because that may take long, and placed inside the transaction, which is quick.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Received(Protocol):
 
 class FileBytes(Protocol):
     def receiving(self, source: Path) -> contextlib.AbstractContextManager[Received]:
-        """Receive the bytes of the file at `source`, which is removed when they are placed. Unplaced bytes are dropped."""
+        """Receive the bytes of the file at `source`, which is removed when they are placed. Unplaced bytes
+        are dropped."""
 
     def copy(self, path: str, to: str) -> bool:
         """Copy bytes to another path, inside the transaction that adds its row; False if there are none."""
@@ -64,7 +66,8 @@ class FileBytes(Protocol):
         """Delete the bytes that this file had under other paths."""
 
     def sweep(self, known: Mapping[str, float]) -> None:
-        """Delete the remains of a crash: bytes under none of the `known` paths (with seconds since the epoch)."""
+        """Delete the remains of a crash: bytes under none of the `known` paths (with seconds since the
+        epoch)."""
 
 
 class FolderBytes:
@@ -114,11 +117,14 @@ class FolderBytes:
         shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
 
     def drop_versions_before(self, path: str) -> None:
-        """Call it in the transaction that finishes the file: outside, a version that is just arriving could be deleted."""
+        """Call it in the transaction that finishes the file: outside, a version that is just arriving could
+        be deleted."""
         current = self._folder / path
         for other in current.parent.glob("*"):
             if other != current:
-                with contextlib.suppress(OSError):  # Windows does not delete a file that is being read; the next call does
+                with contextlib.suppress(
+                    OSError
+                ):  # Windows does not delete a file that is being read; the next call does
                     other.unlink()
 
     def sweep(self, known: Mapping[str, float]) -> None:
@@ -133,7 +139,10 @@ class FolderBytes:
                     shutil.rmtree(folder, ignore_errors=True)
                     continue
                 for version in folder.iterdir():
-                    if version.is_file() and str(PurePosixPath("files", folder.name, version.name)) not in known:
+                    if (
+                        version.is_file()
+                        and str(PurePosixPath("files", folder.name, version.name)) not in known
+                    ):
                         with contextlib.suppress(OSError):  # as above
                             version.unlink()
 
@@ -148,7 +157,9 @@ class _Moving:
         target = self._folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._placed = None if target.exists() else target  # It exists if the same bytes could not be read before.
+            self._placed = (
+                None if target.exists() else target
+            )  # It exists if the same bytes could not be read before.
             shutil.move(self._source, target)
         except OSError as error:
             raise write_error(target, error) from error
@@ -176,15 +187,23 @@ class ServerBytes:
             with source.open("rb") as file:
                 place = 0
                 while data := file.read(CHUNK_BYTES):
-                    with self._database.transaction() as db:  # one per chunk, because a transaction blocks other writers
-                        db.execute("INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)", (coming, place, data, time.time()))
+                    with (
+                        self._database.transaction() as db
+                    ):  # one per chunk, because a transaction blocks other writers
+                        db.execute(
+                            "INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)",
+                            (coming, place, data, time.time()),
+                        )
                     place += 1
             received = _Renaming(self._database, coming)
             yield received
             if received.placed:
                 source.unlink()
         finally:
-            with contextlib.suppress(StoreError), self._database.transaction() as db:  # else `sweep` deletes them
+            with (
+                contextlib.suppress(StoreError),
+                self._database.transaction() as db,
+            ):  # else `sweep` deletes them
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
 
     def copy(self, path: str, to: str) -> bool:
@@ -232,7 +251,9 @@ class ServerBytes:
         long_ago = time.time() - UNCLAIMED_SECONDS
         with self._database.transaction() as db:
             db.execute("DELETE FROM file_chunks WHERE file_id = '' AND added < ?", (long_ago,))
-            paths = {row[0] for row in db.execute("SELECT DISTINCT path FROM file_chunks WHERE file_id != ''")}
+            paths = {
+                row[0] for row in db.execute("SELECT DISTINCT path FROM file_chunks WHERE file_id != ''")
+            }
             for path in paths - known.keys():
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))
         self._delete_unread()
@@ -264,7 +285,10 @@ class _Renaming:
     def place(self, path: str) -> None:
         with self._database.transaction() as db:
             db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))  # the same bytes, added before
-            db.execute("UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?", (path, _file_of(path), self._coming))
+            db.execute(
+                "UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?",
+                (path, _file_of(path), self._coming),
+            )
         self.placed = True
 
 

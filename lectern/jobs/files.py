@@ -4,9 +4,9 @@
        ▲          └────────────┴───────────┴──────────┴──▶ failed, stopped
        └───────────────────── retry ─────────────────────────┘
 
-Workers in any number of processes claim queued rows, small files several at a time, and sign them with a heartbeat. A row
-whose worker has fallen silent counts as queued and is claimed again. Vectors of a large file are stored as drafts, so a
-killed worker costs next to nothing.
+Workers in any number of processes claim queued rows, small files several at a time, and sign them with a
+heartbeat. A row whose worker has fallen silent counts as queued and is claimed again. Vectors of a large file
+are stored as drafts, so a killed worker costs next to nothing.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ Outcome = Literal["added", "duplicate", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced.
-    `original_name` is the name under which the file was added."""
+    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were
+    replaced. `original_name` is the name under which the file was added."""
 
     file: FileRow
     outcome: Outcome
@@ -81,9 +81,12 @@ class Added:
 
 
 class Files(Tables):
-    """The table of files and the storage of their bytes. `queue`, `claimed` and `links` are views of the same rows."""
+    """The table of files and the storage of their bytes. `queue`, `claimed` and `links` are views of the same
+    rows."""
 
-    def __init__(self, database: Database, storage: FileBytes, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, database: Database, storage: FileBytes, *, clock: Callable[[], float] = time.time
+    ) -> None:
         super().__init__(database, clock)
         self.database = database
         self.storage = storage
@@ -103,16 +106,23 @@ class Files(Tables):
             return read_costs(db)
 
     def add(
-        self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "", keep_both: bool = False
+        self,
+        source: Path,
+        name: str,
+        settings: IngestSettings | None = None,
+        *,
+        origin: str = "",
+        keep_both: bool = False,
     ) -> Added:
         """Move the file at `source` into the library and queue it. EmptyFileError, TooLargeError.
 
-        The same bytes again are a duplicate. Other bytes replace the file of the same origin, or of the same name if there is
-        no origin, even if another file has these bytes. The passages of the replaced file are searched until the new ones are
-        ready. If the replaced bytes were added under a second name too, they stay under that name.
+        The same bytes again are a duplicate. Other bytes replace the file of the same origin, or of the same
+        name if there is no origin, even if another file has these bytes. The passages of the replaced file
+        are searched until the new ones are ready. If the replaced bytes were added under a second name too,
+        they stay under that name.
 
-        A file with an origin, or with `keep_both`, gets a numbered name if another file has its name. `keep_both` replaces no
-        file, only a row without bytes, and drops an origin that another file has.
+        A file with an origin, or with `keep_both`, gets a numbered name if another file has its name.
+        `keep_both` replaces no file, only a row without bytes, and drops an origin that another file has.
         """
         size = source.stat().st_size
         try:
@@ -126,7 +136,9 @@ class Files(Tables):
         duplicate = self._find_duplicate(digest, name, origin, keep_both)
         if duplicate is None:
             with self.storage.receiving(source) as received, self.database.transaction():
-                duplicate = self._find_duplicate(digest, name, origin, keep_both)  # added by another process meanwhile
+                duplicate = self._find_duplicate(
+                    digest, name, origin, keep_both
+                )  # added by another process meanwhile
                 if duplicate is None:
                     return self._add(received, name, digest, size, origin, keep_both)
         source.unlink()
@@ -135,8 +147,8 @@ class Files(Tables):
     def _find_duplicate(self, digest: str, name: str, origin: str, keep_both: bool) -> Added | None:
         """The file with these bytes, of this name or origin if there is one.
 
-        It is queued again if it was stopped, or could not be read. A failed file of another kind does not count: the bytes may
-        be readable under the new name.
+        It is queued again if it was stopped, or could not be read. A failed file of another kind does not
+        count: the bytes may be readable under the new name.
         """
         with self.database.transaction() as db:
             before = None if keep_both else _find_predecessor(db, name, origin)
@@ -146,7 +158,11 @@ class Files(Tables):
                 " ORDER BY stage = 'failed'",
                 (digest, own) if own else (digest,),
             ).fetchall()
-            alike = (row for row in rows if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))
+            alike = (
+                row
+                for row in rows
+                if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name))
+            )
             same = next(alike, None)
             if same is None:
                 return None
@@ -160,7 +176,9 @@ class Files(Tables):
                 queue_row(db, same["id"], anew=same["stage"] == "failed")
             return Added(require_row(db, same["id"], self._clock()), "duplicate", name)
 
-    def _add(self, received: Received, name: str, digest: str, size: int, origin: str, keep_both: bool) -> Added:
+    def _add(
+        self, received: Received, name: str, digest: str, size: int, origin: str, keep_both: bool
+    ) -> Added:
         with self.database.transaction() as db:
             db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (name, origin))
             original_name, before = name, _find_predecessor(db, name, origin)
@@ -176,7 +194,8 @@ class Files(Tables):
             received.place(path)
             if before:
                 db.execute(
-                    "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, lane = ?, added = ?, password = NULL"
+                    "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, lane = ?, "
+                    "added = ?, password = NULL"
                     " WHERE id = ?",
                     (name, origin, path, digest, size, lane_of(name, size), self._clock(), file_id),
                 )
@@ -187,10 +206,13 @@ class Files(Tables):
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued')",
                     (file_id, name, origin, path, digest, size, lane_of(name, size), self._clock()),
                 )
-            return Added(require_row(db, file_id, self._clock()), "replaced" if before else "added", original_name)
+            return Added(
+                require_row(db, file_id, self._clock()), "replaced" if before else "added", original_name
+            )
 
     def _keep_under_other_name(self, db: Connection, file_id: str) -> None:
-        """Copy bytes that are about to be replaced into a row of their own, if they were added under a second name too."""
+        """Copy bytes that are about to be replaced into a row of their own, if they were added under a second
+        name too."""
         query = "SELECT name, origin FROM other_names WHERE file_id = ? ORDER BY name, origin LIMIT 1"
         row = db.execute(query, (file_id,)).fetchone()
         if row is None:
@@ -209,15 +231,24 @@ class Files(Tables):
         db.execute("UPDATE other_names SET file_id = ? WHERE file_id = ?", (copy_id, file_id))
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
-        """Add a failed row for a file that could not be added, so that it appears in the list; one row for each name."""
+        """Add a failed row for a file that could not be added, so that it appears in the list; one row for
+        each name."""
         file_id, name = new_id()[:16], normalize_name(name)
         with self.database.transaction() as db:
             for row in db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchall():
                 forget_link(db, row["id"])
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
             db.execute(
-                "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
-                (file_id, name, f"refused:{file_id}", size, self._clock(), json.dumps(asdict(Problem.of(error)))),
+                "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, "
+                "'', ?, ?, ?, 'failed', ?)",
+                (
+                    file_id,
+                    name,
+                    f"refused:{file_id}",
+                    size,
+                    self._clock(),
+                    json.dumps(asdict(Problem.of(error))),
+                ),
             )
             return require_row(db, file_id, self._clock())
 
@@ -232,7 +263,8 @@ class Files(Tables):
         return [read_row(row, costs, now) for row in rows]
 
     def versions(self, *, active: bool = False) -> set[tuple[str, float]]:
-        """The id and time of all files, or of the active ones. The time changes when the bytes of a file are replaced."""
+        """The id and time of all files, or of the active ones. The time changes when the bytes of a file are
+        replaced."""
         where = f" WHERE stage IN ('queued', {WORKING_STAGES})" if active else ""
         return {(row[0], row[1]) for row in self._read(f"SELECT id, added FROM files{where}")}
 
@@ -255,7 +287,8 @@ class Files(Tables):
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
         ready, size = self._read_one(
-            "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
+            "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files "
+            "WHERE path != ''"
         )
         return ready, int(size)
 
@@ -274,9 +307,9 @@ class Files(Tables):
 
     @contextmanager
     def remove_with(self, file_id: str, *, worker: str = "") -> Iterator[bool]:
-        """`remove`, in one transaction with the changes made inside. The bytes are deleted afterwards; if this process ends
-        before that, the next sweep deletes them. With a `worker` that may no longer work on the file, as for
-        `ClaimedFiles.advance`, the value is False and the file stays."""
+        """`remove`, in one transaction with the changes made inside. The bytes are deleted afterwards; if
+        this process ends before that, the next sweep deletes them. With a `worker` that may no longer work on
+        the file, as for `ClaimedFiles.advance`, the value is False and the file stays."""
         with self.database.transaction() as db:
             removed = not worker or self.claimed.sign(file_id, worker)
             if removed:
@@ -285,7 +318,9 @@ class Files(Tables):
                 drop_drafts(db, file_id)
                 drop_page_words(db, file_id)
                 db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
-                db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
+                db.execute(
+                    "INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,)
+                )
             yield removed
         if removed:
             self.storage.drop(file_id)
@@ -302,13 +337,14 @@ class Files(Tables):
 
 
 def normalize_name(name: str) -> str:
-    """A file's name as stored: composed characters (NFC), although macOS has an accent and its letter as two."""
+    """A file's name as stored: composed characters (NFC), although macOS has an accent and its letter as
+    two."""
     return unicodedata.normalize("NFC", _storable(name))
 
 
 def _storable(text: str) -> str:
-    """The text without what a database rejects. Bytes that are not UTF-8 become Western letters, so that two names with
-    different bytes stay different."""
+    """The text without what a database rejects. Bytes that are not UTF-8 become Western letters, so that two
+    names with different bytes stay different."""
     return writable(_BYTES.sub(lambda byte: bytes([ord(byte[0]) - 0xDC00]).decode("cp1252", "replace"), text))
 
 
@@ -324,18 +360,23 @@ def check_size(name: str, size: int, settings: IngestSettings) -> None:
 
 
 def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
-    """The error for a file that is too large, else None. Call it before copying: a copy could fill the disk."""
+    """The error for a file that is too large, else None. Call it before copying: a copy could fill the
+    disk."""
     if size <= max_mb * 1_000_000:
         return None
     return TooLargeError(
-        f"{name} is {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
+        f"{name} is {size / 1e6:,.0f} MB; the limit is {max_mb} MB.",
+        hint="Split the file, or raise the limit in Settings.",
     )
 
 
 def _find_predecessor(db: Connection, name: str, origin: str) -> Any:
-    """The row that a file of this origin, or of this name if it has no origin, replaces; rows with bytes first."""
+    """The row that a file of this origin, or of this name if it has no origin, replaces; rows with bytes
+    first."""
     column, value = ("origin", origin) if origin else ("name", name)
-    return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
+    return db.execute(
+        f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)
+    ).fetchone()
 
 
 def _free_name(db: Connection, name: str, file_id: str) -> str:
@@ -349,7 +390,8 @@ def _free_name(db: Connection, name: str, file_id: str) -> str:
         other = "SELECT id FROM files WHERE name = ? AND id != ? AND path != '' LIMIT 1"
         return db.execute(other, (number_name(number), file_id)).fetchone() is not None
 
-    # Double the number until it is free, then bisect: trying all numbers takes quadratic time for a thousand equal names.
+    # Double the number until it is free, then bisect: trying all numbers takes quadratic time for a thousand
+    # equal names.
     free = 1
     while is_used(free):
         free *= 2

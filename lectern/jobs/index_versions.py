@@ -1,7 +1,8 @@
-"""The versions of a library's index: the current one, which is searched, and one that is being built to replace it.
+"""The versions of a library's index: the current one, which is searched, and one that is being built to
+replace it.
 
-A new index with other settings is filled while the current one is searched. One transaction then makes it current. The old one
-is dropped a little later, when no answer reads it any more.
+A new index with other settings is filled while the current one is searched. One transaction then makes it
+current. The old one is dropped a little later, when no answer reads it any more.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
     def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """Does the slow part of `upsert` now, so that other writers need not wait for it. Returns a function for the rest."""
+        """Does the slow part of `upsert` now, so that other writers need not wait for it. Returns a function
+        for the rest."""
 
     def drop(self) -> None:
         """Delete the index and everything in it."""
@@ -121,7 +123,8 @@ class IndexVersions(Tables):
         return CurrentIndex(row["name"], row["embed_model"]) if row else CurrentIndex(FIRST, "")
 
     def settings(self) -> IndexSettings | None:
-        """The settings of the current index; None while they were not recorded: it then has those of the library."""
+        """The settings of the current index; None while they were not recorded: it then has those of the
+        library."""
         row = self._read_one(f"{_SELECT} WHERE state = 'current' AND chunk_size > 0")
         return _read_settings(row) if row else None
 
@@ -160,10 +163,13 @@ class IndexVersions(Tables):
         if row is None:
             return None
         problem = Problem(**json.loads(row["problem"])) if row["problem"] else None
-        return IndexVersion(row["name"], row["state"], _read_settings(row), row["share"], row["seconds_left"], problem)
+        return IndexVersion(
+            row["name"], row["state"], _read_settings(row), row["share"], row["seconds_left"], problem
+        )
 
     def begin(self, settings: IndexSettings) -> None:
-        """Start building an index with these settings, or resume one with the same; one with other settings is dropped."""
+        """Start building an index with these settings, or resume one with the same; one with other settings
+        is dropped."""
         with self._database.transaction() as db:
             coming = self.next_version()
             if coming and coming.settings == settings:
@@ -184,7 +190,8 @@ class IndexVersions(Tables):
 
     def resume(self) -> None:
         self._change(
-            "UPDATE index_versions SET state = 'building', problem = NULL, worker = NULL WHERE state IN ('stopped', 'failed')"
+            "UPDATE index_versions SET state = 'building', problem = NULL, worker = NULL WHERE state IN "
+            "('stopped', 'failed')"
         )
 
     def give_up(self) -> None:
@@ -197,7 +204,8 @@ class IndexVersions(Tables):
     # For workers.
 
     def claim(self, worker: str) -> IndexVersion | None:
-        """The index to build, now claimed by this worker; None if there is none, or another worker builds it."""
+        """The index to build, now claimed by this worker; None if there is none, or another worker builds
+        it."""
         now = self._clock()
         free = "state = 'building' AND (worker IS NULL OR worker = ? OR heartbeat < ? OR heartbeat > ?)"
         values = (worker, *silence(now))
@@ -208,7 +216,8 @@ class IndexVersions(Tables):
             return self.next_version() if db.execute(update, (worker, now, *values)).rowcount else None
 
     def sign(self, name: str, worker: str, *, fraction: float, seconds_left: float | None) -> bool:
-        """Record progress; False if building was stopped or given up, or another worker has it. A fraction never falls."""
+        """Record progress; False if building was stopped or given up, or another worker has it. A fraction
+        never falls."""
         share = min(fraction, 0.99)
         update = (
             "UPDATE index_versions SET share = CASE WHEN share < ? THEN ? ELSE share END, seconds_left = ?,"
@@ -221,7 +230,10 @@ class IndexVersions(Tables):
         self._change("UPDATE index_versions SET worker = NULL WHERE name = ? AND worker = ?", name, worker)
 
     def fail(self, name: str, worker: str, error: RagError) -> None:
-        update = "UPDATE index_versions SET state = 'failed', worker = NULL, problem = ? WHERE name = ? AND worker = ?"
+        update = (
+            "UPDATE index_versions SET state = 'failed', worker = NULL, problem = ? WHERE name = ? AND "
+            "worker = ?"
+        )
         self._change(update, json.dumps(asdict(Problem.of(error))), name, worker)
 
     def switch(self, name: str, worker: str) -> bool:
@@ -241,7 +253,10 @@ class IndexVersions(Tables):
 
     def old(self) -> list[str]:
         """The old indexes that no answer reads any more."""
-        query, now = "SELECT name FROM index_versions WHERE state = 'old' AND (heartbeat < ? OR heartbeat > ?)", self._clock()
+        query, now = (
+            "SELECT name FROM index_versions WHERE state = 'old' AND (heartbeat < ? OR heartbeat > ?)",
+            self._clock(),
+        )
         return [row["name"] for row in self._read(query, now - IN_USE_SECONDS, now + SILENT_SECONDS)]
 
     def forget(self, name: str) -> None:
@@ -250,18 +265,25 @@ class IndexVersions(Tables):
             db.execute("DELETE FROM index_splitters WHERE name = ?", (name,))
 
 
-_SELECT = "SELECT * FROM index_versions LEFT JOIN (SELECT name AS of_index, splitter FROM index_splitters) s ON of_index = name"
+_SELECT = (
+    "SELECT * FROM index_versions LEFT JOIN (SELECT name AS of_index, splitter FROM index_splitters) s "
+    "ON of_index = name"
+)
 _SET_SPLITTER = (
-    "INSERT INTO index_splitters (name, splitter) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET splitter = excluded.splitter"
+    "INSERT INTO index_splitters (name, splitter) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
+    "splitter = excluded.splitter"
 )
 
 
 def _read_settings(row: Any) -> IndexSettings:
-    return IndexSettings(row["chunk_size"], row["chunk_overlap"], row["splitter"] or "sentence", row["embed_model"])
+    return IndexSettings(
+        row["chunk_size"], row["chunk_overlap"], row["splitter"] or "sentence", row["embed_model"]
+    )
 
 
 class CurrentStore:
-    """A `Store` that is the library's current index at the time of each call. `open_index` opens an index by name."""
+    """A `Store` that is the library's current index at the time of each call. `open_index` opens an index by
+    name."""
 
     def __init__(self, versions: IndexVersions, open_index: Callable[[str], IndexStore]) -> None:
         self.versions = versions
@@ -275,7 +297,8 @@ class CurrentStore:
         return opened if opened is not None else self._opened.setdefault(name, self._open(name))
 
     def choose(self, embed_model: str) -> bool:
-        """Set the embedding model of an empty index. False if it has passages, or a model was chosen before."""
+        """Set the embedding model of an empty index. False if it has passages, or a model was chosen
+        before."""
         with self.versions.lock_current() as name:
             return not len(self.index(name)) and self.versions.choose(embed_model)
 
@@ -286,7 +309,8 @@ class CurrentStore:
             opened.close()
 
     def read_current(self) -> CurrentIndex:
-        """The current index. The one before is closed, because the disk cannot reuse the space of open files."""
+        """The current index. The one before is closed, because the disk cannot reuse the space of open
+        files."""
         current = self.versions.current()
         if self._last_name != current.name:
             self.forget(self._last_name)
@@ -364,7 +388,8 @@ class CurrentStore:
             index.close()
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:
-        """The result of `read` on the current index; it is read again if another index became current meanwhile."""
+        """The result of `read` on the current index; it is read again if another index became current
+        meanwhile."""
         while True:
             name = self.read_current().name
             try:

@@ -31,8 +31,8 @@ class Intake:
         self._incoming = incoming
 
     def add(self, source: Path, name: str, *, origin: str = "", keep_both: bool = False) -> Added:
-        """Add a copy of a file; a file in `incoming` is moved. `keep_both`: see `Files.add`. InputError, and OSError for a
-        file that cannot be read."""
+        """Add a copy of a file; a file in `incoming` is moved. `keep_both`: see `Files.add`. InputError, and
+        OSError for a file that cannot be read."""
         if source.parent != self._incoming:
             source = self._copy(source, name)
         return self._files.add(source, name, self._settings.read().ingest, origin=origin, keep_both=keep_both)
@@ -41,7 +41,9 @@ class Intake:
         """A copy in `incoming`."""
         copy = self._incoming / f"{new_id()}{source.suffix}"
         with source.open("rb") as original:
-            check_size(name, source.stat().st_size, self._settings.read().ingest)  # before a copy of it fills the disk
+            check_size(
+                name, source.stat().st_size, self._settings.read().ingest
+            )  # before a copy of it fills the disk
             try:
                 with copy.open("wb") as file:
                     shutil.copyfileobj(original, file)
@@ -52,8 +54,8 @@ class Intake:
         return copy
 
     def take(self, files: Iterable[SourceFile], *, keep_both: bool = False) -> list[Added]:
-        """Add the files of a source, see lectern.jobs.sources. A file that cannot be added becomes a failed row.
-        `keep_both`: see `Files.add`."""
+        """Add the files of a source, see lectern.jobs.sources. A file that cannot be added becomes a failed
+        row. `keep_both`: see `Files.add`."""
         added = []
         for file in files:
             try:

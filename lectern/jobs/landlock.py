@@ -57,8 +57,9 @@ def restrict_signals() -> None:
 
 
 def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
-    """Allow this thread and its children only these rights, each below its path, and no TCP; with version 6, also no signals
-    to other processes. Missing paths are ignored. Call it before another thread is started. OSError."""
+    """Allow this thread and its children only these rights, each below its path, and no TCP; with version 6,
+    also no signals to other processes. Missing paths are ignored. Call it before another thread is started.
+    OSError."""
     version = landlock_version()
     rights = ALL_RIGHTS.get(version, ALL_RIGHTS_SINCE_5)
     ruleset = _Ruleset(rights, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)

@@ -36,10 +36,11 @@ class LaneChange(Exception):
 
 
 class Lease:
-    """The claim of `worker` on one file, or on several small ones, which are signed together and show no progress.
+    """The claim of `worker` on one file, or on several small ones, which are signed together and show no
+    progress.
 
-    While others wait, a small file that is slow to read moves to the lane of large files, and a large file without progress
-    to the lane of stuck files.
+    While others wait, a small file that is slow to read moves to the lane of large files, and a large file
+    without progress to the lane of stuck files.
     """
 
     def __init__(
@@ -109,8 +110,8 @@ class Lease:
 
 
 def run_cancellable(threads: Executor, work: Callable[[], T], is_cancelled: Callable[[], bool]) -> T:
-    """The result of `work`, which runs in another thread. If it is cancelled, this raises Cancelled, `work` runs on, and its
-    result is dropped."""
+    """The result of `work`, which runs in another thread. If it is cancelled, this raises Cancelled, `work`
+    runs on, and its result is dropped."""
     future = threads.submit(work)
     while not wait([future], POLL_SECONDS).done:
         if is_cancelled():
@@ -120,8 +121,8 @@ def run_cancellable(threads: Executor, work: Callable[[], T], is_cancelled: Call
 
 @contextmanager
 def record_end(files: Files, file: FileRow, worker: str) -> Iterator[None]:
-    """Record in the file's row how the work inside ended: one file must not stop the queue. Raises only the StoreError of an
-    unreachable database, because the file is not at fault."""
+    """Record in the file's row how the work inside ended: one file must not stop the queue. Raises only the
+    StoreError of an unreachable database, because the file is not at fault."""
     try:
         yield
     except LaneChange as change:
@@ -139,6 +140,8 @@ def record_end(files: Files, file: FileRow, worker: str) -> Iterator[None]:
             files.claimed.halt(file.id, worker)
             return
         logger.exception("%s failed", file.id)
-        bug = RagError(f"{file.name} could not be added.", hint="Try again. If it happens again, please report it.")
+        bug = RagError(
+            f"{file.name} could not be added.", hint="Try again. If it happens again, please report it."
+        )
         bug.__cause__ = error
         files.claimed.fail(file.id, worker, bug)

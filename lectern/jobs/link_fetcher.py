@@ -1,5 +1,5 @@
-"""Fetches the files of queued links. A link is a row among the files, so its job survives the process that added it, and a
-process that fetches it and ends."""
+"""Fetches the files of queued links. A link is a row among the files, so its job survives the process that
+added it, and a process that fetches it and ends."""
 
 from __future__ import annotations
 
@@ -43,10 +43,17 @@ class Fetcher:
         settings, folder = self._settings(), self._files.storage.incoming()
         allowed = AllowedSources(private_network=link.anywhere)
         file = lease.run(
-            lambda: from_link(link.address, folder, allowed, max_mb=settings.max_file_mb, progress=lease.report_reading)
+            lambda: from_link(
+                link.address, folder, allowed, max_mb=settings.max_file_mb, progress=lease.report_reading
+            )
         )
         added = self._files.add(file.path, file.name, settings, origin=file.origin)
-        # A newer duplicate is not an error: a process that was killed before it could delete this row has added it.
-        if added.outcome == "duplicate" and (added.file.origin != file.origin or added.file.added < row.added):
-            raise AlreadyThereError(f"{added.file.name} is already in your library.", hint="There is nothing more to do.")
+        # A newer duplicate is not an error: a process that was killed before it could delete this row has
+        # added it.
+        if added.outcome == "duplicate" and (
+            added.file.origin != file.origin or added.file.added < row.added
+        ):
+            raise AlreadyThereError(
+                f"{added.file.name} is already in your library.", hint="There is nothing more to do."
+            )
         self._files.remove(row.id)

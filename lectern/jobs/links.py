@@ -1,4 +1,5 @@
-"""Web links whose files are to be fetched. Each is a row among the files until its file has a row of its own."""
+"""Web links whose files are to be fetched. Each is a row among the files until its file has a row of its
+own."""
 
 from __future__ import annotations
 
@@ -30,11 +31,13 @@ class Links(Tables):
     """The queued links, in the tables of files."""
 
     def add(self, link: Link) -> FileRow:
-        """Queue a web link, in a row with the link as its name. The fetched file gets a row of its own. A link that is added
-        again while it has a row is fetched again."""
+        """Queue a web link, in a row with the link as its name. The fetched file gets a row of its own. A
+        link that is added again while it has a row is fetched again."""
         name = writable(link.address)
         with self._database.transaction() as db:
-            row = db.execute("SELECT id, stage, stop_asked FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
+            row = db.execute(
+                "SELECT id, stage, stop_asked FROM files WHERE name = ? AND path = ''", (name,)
+            ).fetchone()
             file_id = row["id"] if row else new_id()[:16]
             if row is None:
                 db.execute(
@@ -64,4 +67,7 @@ def forget_link(db: Connection, file_id: str) -> None:
 
 def move_links(db: Connection) -> None:
     """Move links into their lane: a library of an earlier version has them in the lanes of files."""
-    db.execute("UPDATE files SET lane = ? WHERE lane != ? AND id IN (SELECT file_id FROM links)", (Lane.LINK, Lane.LINK))
+    db.execute(
+        "UPDATE files SET lane = ? WHERE lane != ? AND id IN (SELECT file_id FROM links)",
+        (Lane.LINK, Lane.LINK),
+    )

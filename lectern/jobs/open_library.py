@@ -1,5 +1,5 @@
-"""Opens the parts of a library that the application and its workers share: in a folder, or on a PostgreSQL server that any
-number of machines share."""
+"""Opens the parts of a library that the application and its workers share: in a folder, or on a PostgreSQL
+server that any number of machines share."""
 
 from __future__ import annotations
 
@@ -46,9 +46,13 @@ def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
 def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.vector_stores.disk import SCHEMA, DiskStore
 
-    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    database = SQLiteDatabase(
+        folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas
+    )
     files = Files(database, FolderBytes(folder))
-    store = CurrentStore(IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors"))
+    store = CurrentStore(
+        IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors")
+    )
     return Parts(str(folder), database, files, store, SettingsFile(folder), time.time)
 
 
@@ -57,8 +61,12 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.vector_stores.postgres import PostgresStore
     from ragcore.vector_stores.postgres_schema import SCHEMA
 
-    database = PostgresDatabase(address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    database = PostgresDatabase(
+        address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas
+    )
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
     versions = IndexVersions(database, clock=database.clock)
     store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
-    return Parts(database.address.without_password, database, files, store, SettingsTable(database), database.clock)
+    return Parts(
+        database.address.without_password, database, files, store, SettingsTable(database), database.clock
+    )

@@ -1,4 +1,5 @@
-"""Positions of the words of recognised pages, with which a citation is highlighted in a scan or a photograph."""
+"""Positions of the words of recognised pages, with which a citation is highlighted in a scan or a
+photograph."""
 
 from __future__ import annotations
 

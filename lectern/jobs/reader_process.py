@@ -1,7 +1,7 @@
 """The parent's side of a process that reads files (`lectern.jobs.sandbox_process`).
 
-The process sends lines of bytes, and for each file a JSON object and a text: nothing that it sends can become code here. Each
-order has a secret, and its answer must repeat it.
+The process sends lines of bytes, and for each file a JSON object and a text: nothing that it sends can become
+code here. Each order has a secret, and its answer must repeat it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class EndedBeforeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result for a file: a JSON object, a text or an image in `body`, and a line of JSON for each recognised page."""
+    """The result for a file: a JSON object, a text or an image in `body`, and a line of JSON for each
+    recognised page."""
 
     nonce: str
     head: bytes
@@ -61,7 +62,8 @@ class Answer:
 
 
 class ReaderProcess:
-    """Reads one file at a time. `parent`: a folder for its scratch folder, on the file system of the files."""
+    """Reads one file at a time. `parent`: a folder for its scratch folder, on the file system of the
+    files."""
 
     def __init__(self, parent: Path | None = None) -> None:
         self.files = 0
@@ -118,8 +120,8 @@ class ReaderProcess:
         on_progress: Callable[[int, int], None],
         cancelled: Callable[[], bool],
     ) -> Answer:
-        """The answer to the order, after the process that read the file has ended. `timeout` in seconds since the last
-        progress.
+        """The answer to the order, after the process that read the file has ended. `timeout` in seconds since
+        the last progress.
 
         EndedBeforeError if the process ended before, or was taken over, and the errors of
         `lectern.jobs.sandbox.read_isolated`.
@@ -163,7 +165,8 @@ class ReaderProcess:
                 return True
 
     def _end_file(self) -> None:
-        """End all processes that read the file. Without a confirmation, end this process, which is then not reusable."""
+        """End all processes that read the file. Without a confirmation, end this process, which is then not
+        reusable."""
         nonce = secrets.token_hex(16).encode("ascii")
         try:
             self._orders.write(nonce + b"\n")
@@ -201,7 +204,9 @@ class ReaderProcess:
                 self._process.wait(END_SECONDS)
             if self._process.returncode != 0:
                 for group in {self._group, self.pid} - {0}:
-                    with suppress(ProcessLookupError, PermissionError):  # already ended; macOS raises the second
+                    with suppress(
+                        ProcessLookupError, PermissionError
+                    ):  # already ended; macOS raises the second
                         os.killpg(group, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
@@ -240,7 +245,8 @@ class ReaderProcess:
                 self._stderr = (self._stderr + output)[-STDERR_BYTES:]
 
     def _explain_end(self, line: bytes, name: str, timeout: float) -> Exception:
-        """The reason why there is no answer. `line` is the end of the process that read the file, empty, or invalid."""
+        """The reason why there is no answer. `line` is the end of the process that read the file, empty, or
+        invalid."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0 if line else END_SECONDS)
         status = self._process.returncode
@@ -273,7 +279,9 @@ class _Progress:
     def check_clock(self) -> None:
         now = time.monotonic()
         if now > self._last + self._timeout:
-            raise _limit_error(f"Reading {self._name} made no progress for {_span(self._timeout)} and was stopped.")
+            raise _limit_error(
+                f"Reading {self._name} made no progress for {_span(self._timeout)} and was stopped."
+            )
         if now > self._began + MAX_TIMEOUTS * self._timeout:
             raise _too_slow(self._name, MAX_TIMEOUTS * self._timeout)
 

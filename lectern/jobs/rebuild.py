@@ -1,8 +1,8 @@
 """Builds an index with other settings from the stored documents, while the current index is searched.
 
-Each document is a transaction of its own, so after a kill or a stop the work goes on where it was. New files go into the
-current index, and from there into the new one. The new one becomes current in a transaction that checks that both have the
-same documents.
+Each document is a transaction of its own, so after a kill or a stop the work goes on where it was. New files
+go into the current index, and from there into the new one. The new one becomes current in a transaction that
+checks that both have the same documents.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def plan_rebuild(store: Store, costs: Costs, before: IndexSettings, after: Index
     size, overlap = after.chunk_size, after.chunk_overlap
     if not 0 <= overlap < size:
         raise ConfigError(
-            f"Passages of {size} tokens cannot overlap by {overlap}.", hint="Choose an overlap smaller than the passages."
+            f"Passages of {size} tokens cannot overlap by {overlap}.",
+            hint="Choose an overlap smaller than the passages.",
         )
     changes = []
     if before.chunk_size != after.chunk_size:
@@ -59,12 +60,16 @@ def plan_rebuild(store: Store, costs: Costs, before: IndexSettings, after: Index
     if before.splitter != after.splitter:
         changes.append(f"cut at: {SPLITTERS[before.splitter]} → {SPLITTERS[after.splitter]}")
     if before.embed_model != after.embed_model:
-        changes.append(f"embedding model: {before.embed_model or 'built-in'} → {after.embed_model or 'built-in'}")
+        changes.append(
+            f"embedding model: {before.embed_model or 'built-in'} → {after.embed_model or 'built-in'}"
+        )
     documents = store.documents()
     characters = sum(document.characters for document in documents)
     ratio = (before.chunk_size - before.chunk_overlap) / (size - overlap)
     passages = sum(max(1, round(document.passages * ratio)) for document in documents if document.passages)
-    return RebuildPlan(tuple(changes), len(store), passages, characters * _seconds_per_character(costs, after))
+    return RebuildPlan(
+        tuple(changes), len(store), passages, characters * _seconds_per_character(costs, after)
+    )
 
 
 def _seconds_per_character(costs: Costs, settings: IndexSettings) -> float:
@@ -88,7 +93,8 @@ class Rebuilds:
         embed_model: str | None = None,
         splitter: SplitterName | None = None,
     ) -> RebuildPlan:
-        """What `start` would change and take. The defaults are the library's settings and the current embed_model.
+        """What `start` would change and take. The defaults are the library's settings and the current
+        embed_model.
 
         ConfigError for an overlap (tokens) that is not smaller than the passages.
         """
@@ -105,8 +111,9 @@ class Rebuilds:
     ) -> RebuildPlan:
         """Let the worker rebuild the index from the stored documents. The settings hold for new files too.
 
-        The current index is searched until the new one is complete. See `IndexVersions.next_version`. `embed_model`: "" for the
-        built-in one, "hashing", or the name or folder of a sentence-transformers model. ConfigError as for `plan`.
+        The current index is searched until the new one is complete. See `IndexVersions.next_version`.
+        `embed_model`: "" for the built-in one, "hashing", or the name or folder of a sentence-transformers
+        model. ConfigError as for `plan`.
         """
         after = self._complete(chunk_size, chunk_overlap, embed_model, splitter)
         plan = plan_rebuild(self._store, self._files.costs(), self.current_settings(), after)
@@ -148,7 +155,9 @@ class Rebuilds:
 class Rebuilder:
     """Builds the new index, in a worker."""
 
-    def __init__(self, files: Files, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor) -> None:
+    def __init__(
+        self, files: Files, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor
+    ) -> None:
         self.files = files
         self.store = store
         self._versions = store.versions
@@ -157,8 +166,8 @@ class Rebuilder:
         self.threads = threads
 
     def run_once(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
-        """Go on building until the index is complete or, after a document, `interrupted` is true; False if there is nothing
-        to do."""
+        """Go on building until the index is complete or, after a document, `interrupted` is true; False if
+        there is nothing to do."""
         dropped = self._drop_old()
         version = self._versions.claim(self.worker)
         if version is None:
@@ -242,7 +251,9 @@ class _Build:
     def _add_document(self, stored: StoredDocument) -> None:
         settings, owner, drafts = self._settings, f"{self._name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
-        nodes = self._run(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
+        nodes = self._run(
+            lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter)
+        )
         known = self._run(lambda: drafts.vectors(owner))
         if self._same_embedder:
             known = self._run(lambda: self._passages.read_vectors(self._store, stored.id_)) | known

@@ -1,8 +1,8 @@
-"""Reads or unpacks a file, or draws its pages, in another process with limits of time, memory and disk. A file that crashes a
-parser, makes it hang, or takes it over, damages only that process.
+"""Reads or unpacks a file, or draws its pages, in another process with limits of time, memory and disk. A
+file that crashes a parser, makes it hang, or takes it over, damages only that process.
 
-A process (`lectern.jobs.sandbox_process`) stays for the next files, with its parsers loaded, and forks another one for each
-file. Its answers are checked before they are used.
+A process (`lectern.jobs.sandbox_process`) stays for the next files, with its parsers loaded, and forks
+another one for each file. Its answers are checked before they are used.
 """
 
 from __future__ import annotations
@@ -50,15 +50,19 @@ def read_isolated(
     cancelled: Callable[[], bool],
     scratch: Path | None = None,
 ) -> Document:
-    """`read_file` in a process of its own. `timeout` in seconds since the last progress; MAX_TIMEOUTS times as many
-    for the whole file. `memory_mb` limits the address space, if the system can. The process gets a folder of its own in
-    `scratch`, which is on the file system of `path`; by default it is in the system's folder for temporary files.
+    """`read_file` in a process of its own. `timeout` in seconds since the last progress; MAX_TIMEOUTS times
+    as many for the whole file. `memory_mb` limits the address space, if the system can. The process gets a
+    folder of its own in `scratch`, which is on the file system of `path`; by default it is in the system's
+    folder for temporary files.
 
-    Raises the errors of `read_file`; TooLargeError at a limit; DamagedFileError if the process crashes; Cancelled at most 0.2
-    seconds after `cancelled` is true. `options.progress`, `on_loss` and `on_words` are called in the caller's thread.
+    Raises the errors of `read_file`; TooLargeError at a limit; DamagedFileError if the process crashes;
+    Cancelled at most 0.2 seconds after `cancelled` is true. `options.progress`, `on_loss` and `on_words` are
+    called in the caller's thread.
     """
 
-    def parse(answer: _Answer, reader: ReaderProcess) -> tuple[Document, list[RagError], dict[int, PageWords]]:
+    def parse(
+        answer: _Answer, reader: ReaderProcess
+    ) -> tuple[Document, list[RagError], dict[int, PageWords]]:
         document = _parse_document(answer, options.max_text_chars)
         pages = map(_parse_json, answer.words.splitlines())
         words = {int(index): PageWords.of_json(page) for index, page in pages}
@@ -108,7 +112,8 @@ def draw_isolated(
     turn: int = 0,
     scratch: Path | None = None,
 ) -> bytes:
-    """`render_page`, or `render_picture` for a picture, in a process of its own, within SHOW_SECONDS, one page at a time."""
+    """`render_page`, or `render_picture` for a picture, in a process of its own, within SHOW_SECONDS, one
+    page at a time."""
 
     def parse(answer: _Answer, reader: ReaderProcess) -> bytes:
         image = answer.body
@@ -136,7 +141,8 @@ def find_isolated(
 
     def parse(answer: _Answer, reader: ReaderProcess) -> tuple[list[list[Box]], list[list[Box]]]:
         whole, of_parts = (
-            [[Box(*map(float, sides)) for sides in boxes] for boxes in answer.head[name]] for name in ("boxes", "parts")
+            [[Box(*map(float, sides)) for sides in boxes] for boxes in answer.head[name]]
+            for name in ("boxes", "parts")
         )
         return whole, of_parts
 
@@ -158,14 +164,19 @@ class _Job:
     scratch: Path | None
 
     def run(self, parse: Callable[[_Answer, ReaderProcess], T], **more: object) -> T:
-        """Call `parse` with the answer, before the files of the process are deleted. `more` is added to the order."""
+        """Call `parse` with the answer, before the files of the process are deleted. `more` is added to the
+        order."""
         if self.cancelled():
             raise Cancelled
         reader = _take_idle_reader(self.scratch) or ReaderProcess(self.scratch)
         try:
             with reader.input(self.path) as place:
                 answer = reader.read(
-                    self._order(place) | more, self.options.name, self.timeout, self.options.progress, self.cancelled
+                    self._order(place) | more,
+                    self.options.name,
+                    self.timeout,
+                    self.options.progress,
+                    self.cancelled,
                 )
                 try:
                     head = _parse_json(answer.head)
@@ -287,7 +298,8 @@ def _take_idle_reader(scratch: Path | None) -> ReaderProcess | None:
 
 
 def _store_reader(reader: ReaderProcess) -> None:
-    """Store the process for the next file, or end it after FILES_EACH files. Two of the lanes of files are often busy."""
+    """Store the process for the next file, or end it after FILES_EACH files. Two of the lanes of files are
+    often busy."""
     with _lock:
         if len(_idle) < MAX_IDLE and reader.files < FILES_PER_PROCESS and reader.reusable:
             reader.was_idle = True

@@ -1,12 +1,14 @@
-"""The main function of a process that reads files. It is confined (`lectern.jobs.confinement`), and ends with its parent.
+"""The main function of a process that reads files. It is confined (`lectern.jobs.confinement`), and ends with
+its parent.
 
-It gets orders as lines on its standard input. For each file it forks a process with limits of memory, processor time and disk,
-which ends afterwards, so a file that takes a process over sees no other file. On a system without fork, it reads the files
-itself.
+It gets orders as lines on its standard input. For each file it forks a process with limits of memory,
+processor time and disk, which ends afterwards, so a file that takes a process over sees no other file. On a
+system without fork, it reads the files itself.
 
-It writes lines to its standard output: `ready` once, and for each order `begun`, progress such as `3 10`, and `answer` with the
-sizes of what follows: a JSON object, a text or an image, and the words of recognised pages, a line for each page. An order ends
-with another line, which is repeated after `ended`. The output of parsers goes to standard error.
+It writes lines to its standard output: `ready` once, and for each order `begun`, progress such as `3 10`, and
+`answer` with the sizes of what follows: a JSON object, a text or an image, and the words of recognised pages,
+a line for each page. An order ends with another line, which is repeated after `ended`. The output of parsers
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -117,7 +119,8 @@ def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
 
 
 def _load_parsers(name: str) -> None:
-    """Load the parsers for this file name before the fork. For a text these are few, because a fork copies all memory."""
+    """Load the parsers for this file name before the fork. For a text these are few, because a fork copies
+    all memory."""
     from ragcore.readers.registry import reader_for
 
     for parser in (*_COMMON, *getattr(reader_for(name), "PARSERS", ())):
@@ -155,7 +158,9 @@ def _answer(order: dict[str, Any], send: _Send) -> tuple[bytes, bytes, bytes]:
         packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
         if len(packed) > HEAD_BYTES:
             name = order["name"]
-            raise TooLargeError(f"{name} has too many parts to be read as one file.", hint="Split it into several files.")
+            raise TooLargeError(
+                f"{name} has too many parts to be read as one file.", hint="Split it into several files."
+            )
         return packed, body, words
     except RagError as error:
         return json.dumps(_as_json(error), ensure_ascii=False).encode("utf-8", "replace"), b"", b""
@@ -193,7 +198,11 @@ def _unpack(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.zip.archive import unpack
 
     members = unpack(Path(order["path"]), Path(order["into"]), _options(order, send))
-    return {"members": [(each.name, str(each.path), each.error and _as_json(each.error)) for each in members]}, b"", b""
+    return (
+        {"members": [(each.name, str(each.path), each.error and _as_json(each.error)) for each in members]},
+        b"",
+        b"",
+    )
 
 
 def _draw(order: dict[str, Any], send: _Send) -> _Result:
@@ -214,7 +223,10 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     path, password = Path(order["path"]), order["password"]
     boxes = {
         name: [
-            [astuple(box) for box in highlight_boxes(path, index, order["quote"], parts=parts, password=password)]
+            [
+                astuple(box)
+                for box in highlight_boxes(path, index, order["quote"], parts=parts, password=password)
+            ]
             for index in order["page_indexes"]
         ]
         for name, parts in (("boxes", None), ("parts", order["parts"]))
@@ -222,7 +234,12 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     return boxes, b"", b""
 
 
-_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {"read": _read, "unpack": _unpack, "draw": _draw, "find": _find}
+_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
+    "read": _read,
+    "unpack": _unpack,
+    "draw": _draw,
+    "find": _find,
+}
 
 
 def _as_json(error: RagError) -> dict[str, Any]:

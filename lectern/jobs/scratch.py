@@ -1,7 +1,7 @@
 """The folder of a process that reads files, with the file that it reads and the files that it writes.
 
-If the file system can, the file is a hard link, so that nothing is copied. The folder of a killed process is deleted when the
-next folder is created.
+If the file system can, the file is a hard link, so that nothing is copied. The folder of a killed process is
+deleted when the next folder is created.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def _link_or_copy(path: Path, place: Path) -> Path:
         raise
     except OSError as error:
         raise StoreError(
-            f"{path.name} could not be copied for reading: {error.strerror}.", hint="Free some space and try again."
+            f"{path.name} could not be copied for reading: {error.strerror}.",
+            hint="Free some space and try again.",
         ) from error
     return place
 

@@ -1,6 +1,6 @@
-"""Makes the Linux kernel refuse system calls that a process which reads files never needs, with EPERM: calls for the network,
-other processes, their limits and priorities, shared memory and messages, and the modes, owners and times of files, which
-Landlock does not restrict.
+"""Makes the Linux kernel refuse system calls that a process which reads files never needs, with EPERM: calls
+for the network, other processes, their limits and priorities, shared memory and messages, and the modes,
+owners and times of files, which Landlock does not restrict.
 
 https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
@@ -27,7 +27,8 @@ X32 = 0x4000_0000  # the numbers of a third set of calls begin here on x86-64
 
 @dataclass(frozen=True, slots=True)
 class _Processor:
-    """The numbers of the architecture and of calls. `refused` and `of_groups` are in the order of the comment below."""
+    """The numbers of the architecture and of calls. `refused` and `of_groups` are in the order of the comment
+    below."""
 
     architecture: int
     seccomp: int
@@ -36,20 +37,43 @@ class _Processor:
     of_groups: tuple[int, ...]
 
 
-# socket io_uring_setup ptrace process_vm_readv process_vm_writev pidfd_getfd add_key request_key keyctl bpf perf_event_open
-# userfaultfd mount umount2 unshare setns truncate fchmod fchmodat fchmodat2 fchown fchownat utimensat setxattr lsetxattr
-# fsetxattr removexattr lremovexattr fremovexattr, and on x86-64 chmod chown lchown utime utimes futimesat;
-# setpriority sched_setparam sched_setscheduler sched_setaffinity sched_setattr ioprio_set;
-# shmget shmctl shmat shmdt semget semctl semtimedop semop msgget msgctl msgrcv msgsnd;
-# mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr.
-# Of groups of processes: setsid setpgid.
+# socket io_uring_setup ptrace process_vm_readv process_vm_writev pidfd_getfd add_key request_key keyctl bpf
+# perf_event_open userfaultfd mount umount2 unshare setns truncate fchmod fchmodat fchmodat2 fchown fchownat
+# utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr, and on x86-64 chmod chown
+# lchown utime utimes futimesat; setpriority sched_setparam sched_setscheduler sched_setaffinity sched_setattr
+# ioprio_set; shmget shmctl shmat shmdt semget semctl semtimedop semop msgget msgctl msgrcv msgsnd; mq_open
+# mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr. Of groups of processes: setsid setpgid.
 _PROCESSORS = {
     "x86_64": _Processor(
         0xC000_003E,
         317,
         302,
         (
-            *(41, 425, 101, 310, 311, 438, 248, 249, 250, 321, 298, 323, 165, 166, 272, 308, 76, 91, 268, 452, 93, 260, 280),
+            *(
+                41,
+                425,
+                101,
+                310,
+                311,
+                438,
+                248,
+                249,
+                250,
+                321,
+                298,
+                323,
+                165,
+                166,
+                272,
+                308,
+                76,
+                91,
+                268,
+                452,
+                93,
+                260,
+                280,
+            ),
             *(188, 189, 190, 197, 198, 199, 90, 92, 94, 132, 235, 261),
             *(141, 142, 144, 203, 314, 251),
             *(29, 31, 30, 67, 64, 66, 220, 65, 68, 71, 70, 69),
@@ -62,7 +86,31 @@ _PROCESSORS = {
         277,
         261,
         (
-            *(198, 425, 117, 270, 271, 438, 217, 218, 219, 280, 241, 282, 40, 39, 97, 268, 45, 52, 53, 452, 55, 54, 88),
+            *(
+                198,
+                425,
+                117,
+                270,
+                271,
+                438,
+                217,
+                218,
+                219,
+                280,
+                241,
+                282,
+                40,
+                39,
+                97,
+                268,
+                45,
+                52,
+                53,
+                452,
+                55,
+                54,
+                88,
+            ),
             *(5, 6, 7, 14, 15, 16),
             *(140, 118, 119, 122, 274, 30),
             *(194, 195, 196, 197, 190, 191, 192, 193, 186, 187, 188, 189),
@@ -103,8 +151,8 @@ def _install(refused: tuple[int, ...]) -> None:
 
 
 def _filter(processor: _Processor, refused: tuple[int, ...]) -> bytes:
-    """Refuses the calls of another architecture, those of x32, those listed, and `prlimit64` of any process but the caller,
-    which is 0; allows all others."""
+    """Refuses the calls of another architecture, those of x32, those listed, and `prlimit64` of any process
+    but the caller, which is 0; allows all others."""
     to_refuse = len(refused) + 1  # instructions from the second of `body` to the last of all
     limits = [
         (JUMP_EQUAL, 0, 4, processor.prlimit64),

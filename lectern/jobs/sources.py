@@ -1,6 +1,8 @@
-"""Sources of documents other than uploads: a link, pasted text, a folder of the server, a database, a cloud storage.
+"""Sources of documents other than uploads: a link, pasted text, a folder of the server, a database, a cloud
+storage.
 
-Each returns local files for `Intake.take`. A file may have an `origin`: a later file from there replaces it, whatever its name.
+Each returns local files for `Intake.take`. A file may have an `origin`: a later file from there replaces it,
+whatever its name.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 TITLE_CHARS = 60
-PLAIN_OPTIONS = frozenset({"charset", "sslmode"})  # Other options of a database's address may name files and servers.
+PLAIN_OPTIONS = frozenset(
+    {"charset", "sslmode"}
+)  # Other options of a database's address may name files and servers.
 # fsspec knows other storages, and local files.
 STORAGES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"})
 
@@ -58,7 +62,8 @@ def from_link(
     max_mb: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> SourceFile:
-    """Fetch a web link. InputError. `progress` is called with bytes, in this thread; its exceptions end the download."""
+    """Fetch a web link. InputError. `progress` is called with bytes, in this thread; its exceptions end the
+    download."""
     target = into / f"{new_id()}.part"
     limits = Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public)
     with _removed_on_error(target):
@@ -76,14 +81,15 @@ def from_text(text: str, title: str, into: Path) -> SourceFile:
         first_words = first_words[:TITLE_CHARS].rsplit(" ", 1)[0]
     target = into / f"{new_id()}.txt"
     target.write_text(text, "utf-8")
-    # Two texts may begin with the same words, but a text with a title is a new version of the text with that title.
+    # Two texts may begin with the same words, but a text with a title is a new version of the text with that
+    # title.
     origin = "" if title else f"text:{hashlib.sha256(text.encode()).hexdigest()}"
     return SourceFile(target, f"{plain_name(title or first_words)}.txt", origin)
 
 
 def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[SourceFile]:
-    """All readable files in a folder of this machine and its subfolders. The last one lists the files that were passed over.
-    InputError for a folder that is not allowed."""
+    """All readable files in a folder of this machine and its subfolders. The last one lists the files that
+    were passed over. InputError for a folder that is not allowed."""
     root = _allowed_folder(folder, allowed)
 
     def is_readable(path: str) -> bool:
@@ -98,7 +104,9 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
     passed_over = passed_over_error(root.name, listing.passed_over)
     if not listing.paths:
         what = f"There are no documents in {folder}."
-        raise InputError(f"{what} {passed_over.what}" if passed_over else what, hint="Check the folder and its subfolders.")
+        raise InputError(
+            f"{what} {passed_over.what}" if passed_over else what, hint="Check the folder and its subfolders."
+        )
     for path in listing.paths:
         yield _copy(Path(path), root, into, max_mb)
     if passed_over:
@@ -106,7 +114,8 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
 
 
 def from_file(path: Path, into: Path) -> SourceFile:
-    """A copy of a file of this machine. Its path is its origin, so other files of its name are not replaced. NoRoomError."""
+    """A copy of a file of this machine. Its path is its origin, so other files of its name are not replaced.
+    NoRoomError."""
     copy = into / f"{new_id()}{path.suffix}"
     try:
         with _removed_on_error(copy):
@@ -118,10 +127,15 @@ def from_file(path: Path, into: Path) -> SourceFile:
     return SourceFile(copy, path.name, str(path.resolve()))
 
 
-def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> SourceFile:
-    """The rows of a query, each with the names of its columns. InputError, ConfigError, MissingPackageError."""
+def from_database(
+    address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int
+) -> SourceFile:
+    """The rows of a query, each with the names of its columns. InputError, ConfigError,
+    MissingPackageError."""
     if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or not _is_one_statement(query):
-        raise InputError("Only queries that read data can be added.", hint="Write one that begins with SELECT.")
+        raise InputError(
+            "Only queries that read data can be added.", hint="Write one that begins with SELECT."
+        )
     reader = DatabaseReader(uri=address.strip())
     try:
         limit_connections(reader.engine, _check_server(reader.engine.url, allowed))
@@ -147,9 +161,14 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
     """The file at an address of fsspec, such as s3://reports/2024.pdf, or the files in a folder there."""
     address = address.strip()
     if not is_storage(address) or "::" in address:
-        raise InputError(f"{address} is not the address of a storage.", hint="Write it like s3://bucket/folder or gs://bucket.")
+        raise InputError(
+            f"{address} is not the address of a storage.",
+            hint="Write it like s3://bucket/folder or gs://bucket.",
+        )
     roots = [root.rstrip("/") for root in allowed.storage]
-    if ".." in address.split("/") or not any(address == root or address.startswith(f"{root}/") for root in roots):
+    if ".." in address.split("/") or not any(
+        address == root or address.startswith(f"{root}/") for root in roots
+    ):
         raise InputError(
             f"{address} may not be read here.",
             hint="The administrator of this server can allow it, and chooses what, with LECTERN_STORAGE.",
@@ -160,7 +179,11 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
         raise MissingPackageError("fsspec", extra="fsspec") from error
     try:
         fs, path = fsspec.core.url_to_fs(address)
-        listing = readable_files(path, fs, lambda each: _is_readable(fs, each)) if fs.isdir(path) else Listing([path], {})
+        listing = (
+            readable_files(path, fs, lambda each: _is_readable(fs, each))
+            if fs.isdir(path)
+            else Listing([path], {})
+        )
         if not listing.paths or not fs.exists(listing.paths[0]):
             raise InputError(f"There are no documents at {address}.", hint="Check the address.")
         for each in listing.paths:
@@ -169,7 +192,9 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
         if passed_over := passed_over_error(name, listing.passed_over):
             yield SourceFile(into, name, problem=passed_over)
     except ImportError as error:  # of the package for one kind of storage
-        raise InputError(f"{address} cannot be read: {error}.", hint="Install the package that it names.") from error
+        raise InputError(
+            f"{address} cannot be read: {error}.", hint="Install the package that it names."
+        ) from error
     except RagError:
         raise
     except Exception as error:  # each kind of storage has errors of its own
@@ -178,7 +203,8 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
 
 def _read_error(address: str, error: Exception) -> InputError:
     return InputError(
-        f"{address} could not be read: {error}.", hint="Check the address, and that this server is allowed to read it."
+        f"{address} could not be read: {error}.",
+        hint="Check the address, and that this server is allowed to read it.",
     )
 
 
@@ -210,7 +236,11 @@ def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
         path = Path(folder.strip()).expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         path = None
-    if path is not None and path.is_dir() and any(path.is_relative_to(root.resolve()) for root in allowed.folders):
+    if (
+        path is not None
+        and path.is_dir()
+        and any(path.is_relative_to(root.resolve()) for root in allowed.folders)
+    ):
         return path
     # The same error for a folder that does not exist, so that nobody learns which folders this machine has.
     raise InputError(
@@ -228,50 +258,65 @@ def _copy(path: Path, root: Path, into: Path, max_mb: int) -> SourceFile:
     try:
         true = path.resolve(strict=True)
         if not true.is_relative_to(root):
-            raise InputError(f"{path.name} is a link that leads out of its folder.", hint="Add the folder it points to.")
+            raise InputError(
+                f"{path.name} is a link that leads out of its folder.", hint="Add the folder it points to."
+            )
         if problem := too_large(path.name, true.stat().st_size, max_mb):
             raise problem
-        with os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source, target.open("wb") as copy:
+        with (
+            os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source,
+            target.open("wb") as copy,
+        ):
             shutil.copyfileobj(source, copy)
     except InputError as error:
         return SourceFile(target, path.name, origin, error)
     except OSError as error:
         target.unlink(missing_ok=True)
         unread = InputError(
-            f"{path.name} could not be opened: {error.strerror}.", hint="Check that you are allowed to read it."
+            f"{path.name} could not be opened: {error.strerror}.",
+            hint="Check that you are allowed to read it.",
         )
         return SourceFile(target, path.name, origin, unread)
     return SourceFile(target, path.name, origin)
 
 
 def _is_one_statement(query: str) -> bool:
-    """Whether semicolons are only at the end, or in string literals that mean the same in every database: without comments,
-    other quotes and escapes."""
+    """Whether semicolons are only at the end, or in string literals that mean the same in every database:
+    without comments, other quotes and escapes."""
     query = query.rstrip("; \n")
     return ";" not in query or not re.search(r"[;`$#\\]|--|/\*", _QUOTED.sub("", query))
 
 
 def _check_server(url: URL, allowed: AllowedSources) -> str | None:
-    """The address of the server to connect to; None for any address, or for a file. InputError if it is not allowed.
+    """The address of the server to connect to; None for any address, or for a file. InputError if it is not
+    allowed.
 
-    Files need `allowed.folders`, and private servers `allowed.private_network`. A database without a read-only mode is refused.
+    Files need `allowed.folders`, and private servers `allowed.private_network`. A database without a
+    read-only mode is refused.
     """
     if url.get_backend_name() not in READ_ONLY:
         raise InputError(
             f"Databases of the type {url.get_backend_name()} cannot be read.",
             hint=(
-                "PostgreSQL, MySQL, MariaDB and SQLite can be read. From other databases, save the rows as CSV and "
+                "PostgreSQL, MySQL, MariaDB and SQLite can be read. From other databases, save the rows "
+                "as CSV and "
                 "add that file."
             ),
         )
     if url.get_backend_name() == "sqlite":
         path = Path(url.database or "").resolve()
-        if not url.database or not any(path.is_relative_to(root.resolve()) for root in allowed.folders) or not path.is_file():
+        if (
+            not url.database
+            or not any(path.is_relative_to(root.resolve()) for root in allowed.folders)
+            or not path.is_file()
+        ):
             raise InputError(
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="The administrator of this server can allow folders with LECTERN_FOLDERS.",
             )
-    elif not url.host or url.query.keys() - PLAIN_OPTIONS:  # other options could open or send files of this machine
+    elif (
+        not url.host or url.query.keys() - PLAIN_OPTIONS
+    ):  # other options could open or send files of this machine
         raise InputError(
             "The address of the database may contain a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",
@@ -302,7 +347,9 @@ def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -
         for line in table_rows.lines(cells(), name_rows=1):
             size += file.write(f"{line}\n\n")
             if size > max_mb * 1_000_000:
-                raise TooLargeError(f"The query returns more than {max_mb} MB of text.", hint="Ask for fewer rows or columns.")
+                raise TooLargeError(
+                    f"The query returns more than {max_mb} MB of text.", hint="Ask for fewer rows or columns."
+                )
     if not names:
         raise InputError("The query returns no rows.", hint="Check what it asks for.")
 

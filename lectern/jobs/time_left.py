@@ -1,8 +1,9 @@
-"""How long reading and embedding a file will take: by the bytes done, the pace so far and the pace of the last files.
+"""How long reading and embedding a file will take: by the bytes done, the pace so far and the pace of the
+last files.
 
-A file costs `size * (read + text * embed)` seconds. `read`, in seconds per byte, and `text`, in characters per byte, depend on
-the kind of file; `embed`, in seconds per character, does not. The library's database keeps each as two sums over the last
-files, so that a large file counts more than a small one.
+A file costs `size * (read + text * embed)` seconds. `read`, in seconds per byte, and `text`, in characters
+per byte, depend on the kind of file; `embed`, in seconds per character, does not. The library's database
+keeps each as two sums over the last files, so that a large file counts more than a small one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ CREATE TABLE IF NOT EXISTS paces (
 GUESSES = {"read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05,
            "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "read.png": 6e-6, "text.png": 0.002,
            "read.jpg": 6e-6, "text.jpg": 0.002}  # fmt: skip
-WINDOWS = {"read": 10_000_000, "text": 10_000_000, "embed": 150_000}  # bytes or characters; older work counts less and less
+WINDOWS = {
+    "read": 10_000_000,
+    "text": 10_000_000,
+    "embed": 150_000,
+}  # bytes or characters; older work counts less and less
 GUESS_SHARE = 0.005  # weight of a guess, as a share of the window
 FILE_SECONDS = 0.1  # for the smallest file
 USUAL_SHARE = 0.05  # weight of the usual pace, as a share of the file
@@ -34,7 +39,8 @@ USUAL_SHARE = 0.05  # weight of the usual pace, as a share of the file
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs of the last files. `sums` by work: seconds or characters, and the bytes or characters they were for."""
+    """Costs of the last files. `sums` by work: seconds or characters, and the bytes or characters they were
+    for."""
 
     sums: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -46,10 +52,13 @@ class Costs:
     def file(self, name: str, size: int) -> tuple[float, float]:
         """Seconds for reading and for embedding a file of `size` bytes."""
         kind = kind_of(name)
-        return FILE_SECONDS + size * self.of(f"read.{kind}"), size * self.of(f"text.{kind}") * self.of("embed")
+        return FILE_SECONDS + size * self.of(f"read.{kind}"), size * self.of(f"text.{kind}") * self.of(
+            "embed"
+        )
 
     def add(self, work: str, cost: float, amount: float) -> Costs:
-        """The costs with more work added. Earlier work of this kind loses weight once the sum exceeds the window."""
+        """The costs with more work added. Earlier work of this kind loses weight once the sum exceeds the
+        window."""
         cost_before, before = self._sums(work)
         weight = min(1.0, WINDOWS[work.split(".")[0]] / (before + amount))
         return Costs({**self.sums, work: (weight * (cost_before + cost), weight * (before + amount))})
@@ -74,19 +83,32 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
     if amount > 0 and cost > 0:
         statement = "INSERT INTO paces (work, cost, amount) VALUES (?, ?, ?) ON CONFLICT (work)"
         values = read_costs(db).add(work, cost, amount).sums[work]
-        db.execute(f"{statement} DO UPDATE SET cost = excluded.cost, amount = excluded.amount", (work, *values))
+        db.execute(
+            f"{statement} DO UPDATE SET cost = excluded.cost, amount = excluded.amount", (work, *values)
+        )
 
 
 class TimeLeft:
-    """Estimates the remaining time of a file while it is read and embedded. `fraction` of the work is done; it starts where an
-    earlier worker ended, never falls and stays below 1. `clock` returns seconds and never goes back."""
+    """Estimates the remaining time of a file while it is read and embedded. `fraction` of the work is done;
+    it starts where an earlier worker ended, never falls and stays below 1. `clock` returns seconds and never
+    goes back."""
 
     def __init__(
-        self, costs: Costs, name: str, size: int, fraction: float = 0.0, *, clock: Callable[[], float] = time.monotonic
+        self,
+        costs: Costs,
+        name: str,
+        size: int,
+        fraction: float = 0.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._usual, self._later = costs.file(name, size)  # seconds: of reading, and of the steps after the current one
+        self._usual, self._later = costs.file(
+            name, size
+        )  # seconds: of reading, and of the steps after the current one
         self._usual_share = USUAL_SHARE if size else 0.0  # The size of a file is unknown while it is fetched.
-        self._most = 0.99 if "embed" in costs.sums else 0.2  # of the bar for reading, because embedding may take long
+        self._most = (
+            0.99 if "embed" in costs.sums else 0.2
+        )  # of the bar for reading, because embedding may take long
         self._clock = clock
         self._began = self._progressed = clock()
         self._step = self._usual  # seconds that the current step needed at the last progress
@@ -95,12 +117,14 @@ class TimeLeft:
 
     @property
     def seconds_left(self) -> float:
-        """The rest of a step without progress: the expected time, or half of the time so far if that is over."""
+        """The rest of a step without progress: the expected time, or half of the time so far if that is
+        over."""
         waited = self._clock() - self._progressed
         return max(self._step - waited, waited / 2) + self._later
 
     def report_reading(self, done: int, total: int) -> None:
-        """`done` of `total` pages, rows or bytes are read or fetched. A total of 0 is unknown and changes nothing."""
+        """`done` of `total` pages, rows or bytes are read or fetched. A total of 0 is unknown and changes
+        nothing."""
         if total and done:
             self._progressed, share = self._clock(), done / total
             spent = self._progressed - self._began

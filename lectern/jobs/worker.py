@@ -1,10 +1,10 @@
-"""Turns queued files into passages: read in isolation, split, embed, store. Runs in a process of its own, so that the
-application stays quick and a file that breaks a parser breaks nothing else.
+"""Turns queued files into passages: read in isolation, split, embed, store. Runs in a process of its own, so
+that the application stays quick and a file that breaks a parser breaks nothing else.
 
     python -m lectern.jobs.worker FOLDER
 
-works on the library in that folder, or on the server that LECTERN_DATABASE names, with the folder for local files.
-It ends when its standard input closes, which happens when the application ends for any reason.
+works on the library in that folder, or on the server that LECTERN_DATABASE names, with the folder for local
+files. It ends when its standard input closes, which happens when the application ends for any reason.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ MANY_PASSAGES = 32  # A deletion of more may free much space in the database.
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file that was read, on its way into the index. `left_out` and `words` (by page): see `ReadOptions`."""
+    """A file that was read, on its way into the index. `left_out` and `words` (by page): see
+    `ReadOptions`."""
 
     file: FileRow
     document: Document
@@ -90,12 +91,15 @@ class ReadFile:
     def paces(self) -> list[tuple[str, float, float]]:
         """Arguments for `remember`: what reading this file cost."""
         kind, size = kind_of(self.file.name), self.file.size
-        return [(f"read.{kind}", self.seconds - FILE_SECONDS, size), (f"text.{kind}", float(len(self.document.text)), size)]
+        return [
+            (f"read.{kind}", self.seconds - FILE_SECONDS, size),
+            (f"text.{kind}", float(len(self.document.text)), size),
+        ]
 
 
 class Worker:
-    """Works through the queue of a library, or through some lanes of it. `embedder` is the built-in one, loaded when first
-    needed."""
+    """Works through the queue of a library, or through some lanes of it. `embedder` is the built-in one,
+    loaded when first needed."""
 
     def __init__(
         self,
@@ -137,7 +141,8 @@ class Worker:
         return index.verify() if isinstance(index, Healable) else []
 
     def heal(self) -> int:
-        """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves drafts."""
+        """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves
+        drafts."""
         name, embed_model = self._store.versions.current()
         index, passages, healed = self._store.index(name), self._passage_embedder(embed_model), 0
         with contextlib.suppress(Cancelled):
@@ -161,14 +166,19 @@ class Worker:
             if step.characters_left and self._files.queue.has_waiting():
                 raise Cancelled
 
-        nodes = passages.embed(list(index.passages(document_id)), drafts.vectors(document_id), lambda work: work(), note)
+        nodes = passages.embed(
+            list(index.passages(document_id)), drafts.vectors(document_id), lambda work: work(), note
+        )
         with self._files.transaction() as db:
             if isinstance(index, Healable):
-                index.replace_vectors(document_id, np.stack([node.embedding for node in nodes if node.embedding is not None]))
+                index.replace_vectors(
+                    document_id, np.stack([node.embedding for node in nodes if node.embedding is not None])
+                )
             drop_drafts(db, document_id)
 
     def _ingest(self, lease: Lease) -> None:
-        """Read the files one by one, but embed and store them together, which is faster for many small files."""
+        """Read the files one by one, but embed and store them together, which is faster for many small
+        files."""
         reads: list[ReadFile] = []
         for file in lease.rows:
             with record_end(self._files, file, self._name):
@@ -183,7 +193,8 @@ class Worker:
         self._store_reads(reads, lease)
 
     def _store_reads(self, reads: list[ReadFile], lease: Lease) -> None:
-        """Embed and store files together. If that fails, store each alone, because only one of them is at fault."""
+        """Embed and store files together. If that fails, store each alone, because only one of them is at
+        fault."""
         if len(reads) > 1:
             try:
                 self._embed_and_store(reads, lease)
@@ -197,8 +208,8 @@ class Worker:
                 self._embed_and_store([read], lease)
 
     def _embed_and_store(self, reads: list[ReadFile], lease: Lease) -> None:
-        """The passages, rows and drafts of all files change in one transaction, and only in the current index. Files that were
-        stopped or deleted are not stored."""
+        """The passages, rows and drafts of all files change in one transaction, and only in the current
+        index. Files that were stopped or deleted are not stored."""
         current = self._choose_index(reads[0].document.text)
         reads = self._embed(reads, lease, current.embed_model)
         lease.report(Stage.STORING, 0, 1)
@@ -207,7 +218,9 @@ class Worker:
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
             for put_document, read in zip(put_documents, reads, strict=True):
-                if not self._files.claimed.sign(read.file.id, self._name):  # stopped, deleted or another worker's
+                if not self._files.claimed.sign(
+                    read.file.id, self._name
+                ):  # stopped, deleted or another worker's
                     self._files.claimed.halt(read.file.id, self._name)
                 elif is_current:
                     put_document()
@@ -272,23 +285,31 @@ class Worker:
         lease.estimate_embedding(len(read.document.text))
         lease.report(Stage.SPLITTING, 0, 1)
         settings = self._settings()
-        nodes = lease.run(lambda: passages_of(read.document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
+        nodes = lease.run(
+            lambda: passages_of(read.document, settings.chunk_size, settings.chunk_overlap, settings.splitter)
+        )
         if not nodes:
             name = read.file.name
-            raise NoTextError(f"{name} contains no text.", hint="If it is a scan, have its text recognised first (OCR).")
+            raise NoTextError(
+                f"{name} contains no text.", hint="If it is a scan, have its text recognised first (OCR)."
+            )
         return replace(read, nodes=nodes)
 
     def _embed(self, reads: list[ReadFile], lease: Lease, embed_model: str) -> list[ReadFile]:
-        """Add the vectors. Those of an earlier attempt, or of the same passages in the index, are not computed again. The
-        vectors of a large file are stored as drafts meanwhile."""
+        """Add the vectors. Those of an earlier attempt, or of the same passages in the index, are not
+        computed again. The vectors of a large file are stored as drafts meanwhile."""
         nodes, drafts = [node for read in reads for node in read.nodes], self._files.drafts
         passages = self._passage_embedder(embed_model)
 
         def note(step: Step) -> None:
             with self._files.transaction() as db:
-                remember(db, "embed", step.seconds, step.characters)  # at once, for the estimates of queued files
+                remember(
+                    db, "embed", step.seconds, step.characters
+                )  # at once, for the estimates of queued files
                 lease.estimate_embedding(step.characters_left, read_costs(db))
-                if step.vectors and step.characters_left and len(reads) == 1:  # the last ones go into the store at once
+                if (
+                    step.vectors and step.characters_left and len(reads) == 1
+                ):  # the last ones go into the store at once
                     drafts.keep(reads[0].file.id, step.vectors)
                 lease.report(Stage.EMBEDDING, step.done, len(nodes))
 
@@ -311,12 +332,16 @@ class Worker:
         path = lease.run(lambda: self._files.location(file))
         for old in path.parent.glob("unpacked-*"):  # of workers that were killed
             shutil.rmtree(old, ignore_errors=True)
-        into = path.parent / f"unpacked-{new_id()[:8]}"  # A worker that has lost the zip cannot delete this folder.
+        into = (
+            path.parent / f"unpacked-{new_id()[:8]}"
+        )  # A worker that has lost the zip cannot delete this folder.
         try:
             members = unpack_isolated(
                 path,
                 into,
-                ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.report_reading),
+                ReadOptions(
+                    name=file.name, password=self._files.password(file.id), progress=lease.report_reading
+                ),
                 timeout=settings.read_timeout,
                 memory_mb=settings.read_memory_mb,
                 cancelled=lease.is_lost,
@@ -328,24 +353,38 @@ class Worker:
                 outcomes.append(self._add_member(file, lease, member, settings))
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        with self._files.remove_with(file.id, worker=lease.worker) as removed:  # in one transaction with the notes about it
+        with self._files.remove_with(
+            file.id, worker=lease.worker
+        ) as removed:  # in one transaction with the notes about it
             if not removed:
                 raise Cancelled  # stopped, deleted or replaced at the last moment
             notes = [member.error for member in members if isinstance(member.error, PassedOverError)]
-            if earlier := [member.name for member, outcome in zip(members, outcomes, strict=True) if outcome == "replaced"]:
+            if earlier := [
+                member.name
+                for member, outcome in zip(members, outcomes, strict=True)
+                if outcome == "replaced"
+            ]:
                 notes.append(replaced_error(file.name, earlier))
             if notes:
-                self._files.refuse(file.name, 0, PassedOverError(" ".join(note.what for note in notes), hint=notes[0].hint))
+                self._files.refuse(
+                    file.name, 0, PassedOverError(" ".join(note.what for note in notes), hint=notes[0].hint)
+                )
             if not any(outcome in ("added", "replaced") for outcome in outcomes):
                 nothing_new = f"Everything in {file.name} is already in your library."
-                self._files.refuse(file.name, 0, AlreadyThereError(nothing_new, hint="There is nothing more to do."))
+                self._files.refuse(
+                    file.name, 0, AlreadyThereError(nothing_new, hint="There is nothing more to do.")
+                )
 
-    def _add_member(self, file: FileRow, lease: Lease, member: Unpacked, settings: IngestSettings) -> Outcome | None:
+    def _add_member(
+        self, file: FileRow, lease: Lease, member: Unpacked, settings: IngestSettings
+    ) -> Outcome | None:
         """Add a file of a zip. None if the file was passed over."""
         try:
             if member.error is not None:
                 raise member.error
-            origin = f"{file.origin or file.name}!/{member.name}"  # another archive may have a file of that name
+            origin = (
+                f"{file.origin or file.name}!/{member.name}"  # another archive may have a file of that name
+            )
             added = lease.run(lambda: self._files.add(member.path, member.name, settings, origin=origin))
         except InputError as error:
             if isinstance(error, PassedOverError):
@@ -357,11 +396,15 @@ class Worker:
 
 
 def tidy(files: Files, store: CurrentStore) -> None:
-    """Delete the remains of a crash: bytes without a file, passages of deleted files, and vectors without an index."""
+    """Delete the remains of a crash: bytes without a file, passages of deleted files, and vectors without an
+    index."""
     files.sweep()
     for stored in store.documents():
         with contextlib.suppress(UnknownDocumentError):  # deleted by another process meanwhile
-            if files.get(stored.id_) is None and store.document(stored.id_).metadata.get("file_id") == stored.id_:
+            if (
+                files.get(stored.id_) is None
+                and store.document(stored.id_).metadata.get("file_id") == stored.id_
+            ):
                 store.delete(stored.id_)
     store.reclaim()
 
@@ -375,11 +418,14 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    where = os.environ.pop(DATABASE, folder)  # removed, because processes that read files must not inherit a password
+    where = os.environ.pop(
+        DATABASE, folder
+    )  # removed, because processes that read files must not inherit a password
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
     small, worker, stuck = (
-        Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane]) for lane in FILE_LANES
+        Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane])
+        for lane in FILE_LANES
     )
     start_reader(parts.files.storage.scratch())
     threading.Thread(target=worker.warm, daemon=True).start()
@@ -404,7 +450,8 @@ def main() -> None:
 
 
 def run_forever(run_once: Callable[[], bool], database: Database) -> None:
-    """Call `run_once` until the process ends. When it has nothing to do, wait for a change of the database."""
+    """Call `run_once` until the process ends. When it has nothing to do, wait for a change of the
+    database."""
     changes = Changes(database)
     while True:
         try:
@@ -416,7 +463,8 @@ def run_forever(run_once: Callable[[], bool], database: Database) -> None:
 
 
 def retry_while_away(work: Callable[[], T]) -> T:
-    """The result of `work`, which is called again while the database cannot be reached or the disk is full."""
+    """The result of `work`, which is called again while the database cannot be reached or the disk is
+    full."""
     pause = RETRY_SECONDS
     while True:
         try:
@@ -431,7 +479,9 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    os._exit(0)  # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    os._exit(
+        0
+    )  # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
 
 
 if __name__ == "__main__":

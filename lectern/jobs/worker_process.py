@@ -19,7 +19,9 @@ from ragcore.errors import StoreError, UnreadableFileError
 
 logger = logging.getLogger(__name__)
 
-RESTART_SECONDS = 1.0  # First pause before a restart. It doubles each time a worker dies within YOUNG_SECONDS.
+RESTART_SECONDS = (
+    1.0  # First pause before a restart. It doubles each time a worker dies within YOUNG_SECONDS.
+)
 MAX_RESTART_SECONDS = 60.0  # longest pause
 YOUNG_SECONDS = 30.0
 CLOSE_SECONDS = 5.0  # for a worker to end by itself
@@ -28,7 +30,8 @@ LOG_BYTES = 1_000_000  # Maximum size of a worker's log file.
 
 
 class WorkerProcess:
-    """`where` is the library: its folder, or the address of its server. `folder` is the local folder for the worker's log."""
+    """`where` is the library: its folder, or the address of its server. `folder` is the local folder for the
+    worker's log."""
 
     def __init__(self, where: Path | str, folder: Path, files: Files) -> None:
         self._where = where
@@ -46,7 +49,11 @@ class WorkerProcess:
     def start(self) -> None:
         """Start a worker, and restart it until this is closed. A read-only library needs none."""
         with self._lock:
-            if self._process is None and not self._closed and (on_server(self._where) or os.access(self._folder, os.W_OK)):
+            if (
+                self._process is None
+                and not self._closed
+                and (on_server(self._where) or os.access(self._folder, os.W_OK))
+            ):
                 self._process = self._spawn()
                 threading.Thread(target=self._keep_alive, name="keep-worker", daemon=True).start()
 
@@ -96,7 +103,11 @@ class WorkerProcess:
                 self._release(process_name(process.pid))
             except StoreError:
                 logger.exception("the files of the worker are claimed again after some seconds")
-            pause = min(2 * pause, MAX_RESTART_SECONDS) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
+            pause = (
+                min(2 * pause, MAX_RESTART_SECONDS)
+                if time.monotonic() - began < YOUNG_SECONDS
+                else RESTART_SECONDS
+            )
             time.sleep(pause)
             with self._lock:
                 if not self._closed:
@@ -113,9 +124,11 @@ class WorkerProcess:
             if self._deaths[file.id] >= MAX_DEATHS:
                 del self._deaths[file.id]
                 error = UnreadableFileError(
-                    f"Reading {file.name} was given up, because the process that reads it ended {MAX_DEATHS} times.",
+                    f"Reading {file.name} was given up, because the process that reads it ended "
+                    f"{MAX_DEATHS} times.",
                     hint=(
-                        "It may need more memory than is available. Split it into several files, or close other "
+                        "It may need more memory than is available. Split it into several files, or "
+                        "close other "
                         "programs and try again."
                     ),
                 )
@@ -123,7 +136,7 @@ class WorkerProcess:
 
 
 def environment_for(where: Path | str) -> dict[str, str]:
-    """The environment of a process that works on the library, with the address of its server. An argument would be visible to
-    all users of the machine."""
+    """The environment of a process that works on the library, with the address of its server. An argument
+    would be visible to all users of the machine."""
     others = {name: value for name, value in os.environ.items() if name != DATABASE}
     return {**others, DATABASE: str(where)} if on_server(where) else others

@@ -1,4 +1,5 @@
-"""Writes answers. Each has a thread of this process that stores it in the library as it grows; screens only follow it.
+"""Writes answers. Each has a thread of this process that stores it in the library as it grows; screens only
+follow it.
 
 So a reload, a closed tab or a second one loses nothing, and after Stop the text so far stays.
 """
@@ -40,7 +41,9 @@ MAX_RETRY_SECONDS = 15.0  # between two attempts to store the end of an answer
 
 class AlreadyAnsweringError(InputError):
     def __init__(self) -> None:
-        super().__init__("This conversation is still waiting for an answer.", hint="Wait for the answer, or stop it.")
+        super().__init__(
+            "This conversation is still waiting for an answer.", hint="Wait for the answer, or stop it."
+        )
 
 
 class Run:
@@ -108,7 +111,8 @@ class Run:
         self._cancellation.cancel()
 
     def follow(self, hz: float = 20.0) -> Iterator[str]:
-        """Pieces of the text from its beginning, at most `hz` a second; "" after half a second without text."""
+        """Pieces of the text from its beginning, at most `hz` a second; "" after half a second without
+        text."""
         position = 0
         while True:
             with self._changed:
@@ -135,7 +139,12 @@ class Run:
                 self._fail(Problem.of(error))
             except Exception:  # a bug must end the answer, or the screen waits forever
                 logger.exception("answer %s failed", self.message_id)
-                self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
+                self._fail(
+                    Problem(
+                        "The answer could not be finished.",
+                        "Try again. If it happens again, please report it.",
+                    )
+                )
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # its steps have ended only now
                 self._library.conversations.save_trace(self.message_id, self._answering.trace)
@@ -144,7 +153,9 @@ class Run:
 
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
-        llm = self._library.llm(extractive=self._ask.extractive)  # now, because the settings may change during the answer
+        llm = self._library.llm(
+            extractive=self._ask.extractive
+        )  # now, because the settings may change during the answer
         self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
             self._ask = self._same.add_to(self._ask)
@@ -173,11 +184,14 @@ class Run:
         self._check_citations()
 
     def _check_citations(self) -> None:
-        """Cite the passage that supports each sentence of a model's answer, and record the unsupported sentences."""
+        """Cite the passage that supports each sentence of a model's answer, and record the unsupported
+        sentences."""
         if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
-        question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
+        question = (
+            condensed_question(self._answering.trace if self._answering else None) or self._ask.question
+        )
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
         except RagError as error:  # the answer is complete, and the check on demand tries again
@@ -204,7 +218,9 @@ class Run:
         calls = trace.spans("llm")
         self._read_prompts.add(trace)
         condensed = condensed_question(trace)
-        corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
+        corrected = next(
+            (str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None
+        )
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
         free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
@@ -230,7 +246,8 @@ class Run:
             files_total=self._library.files.ready_and_bytes()[0],
             rows=self.rows,
             files_unread=self._unread,
-            tokens_estimated=not model.is_extractive and any(call.facts.get("tokens_estimated") for call in calls),
+            tokens_estimated=not model.is_extractive
+            and any(call.facts.get("tokens_estimated") for call in calls),
             unready=self._unready,
             outcome=self._outcome,
         )
@@ -248,7 +265,12 @@ class Run:
                 if state == "stopped" and self._answering is not None and not self.text:
                     self.text, nodes = self._answering.so_far()  # the texts of its steps
                     self._cite(nodes)
-                if state == "stopped" and self._model is not None and not self._model.is_extractive and not self.rows:
+                if (
+                    state == "stopped"
+                    and self._model is not None
+                    and not self._model.is_extractive
+                    and not self.rows
+                ):
                     self._attributed = _cite_quotes(self.text, self.sources)
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._collect_facts(state)
@@ -336,7 +358,9 @@ class SharedPassages:
         with self._lock:
             if not self._node_ids.done():
                 try:
-                    self._node_ids.set_result(tuple(source.node_id for source in self._read() or self._retrieve(ask)))
+                    self._node_ids.set_result(
+                        tuple(source.node_id for source in self._read() or self._retrieve(ask))
+                    )
                 except RagError as error:
                     self._node_ids.set_exception(error)
         return replace(ask, node_ids=self._node_ids.result())
@@ -352,8 +376,8 @@ class SharedPassages:
 
 
 class AnswerRuns:
-    """The runs of this process. A conversation has at most one run, in all processes; in a comparison, each answer has at most
-    one."""
+    """The runs of this process. A conversation has at most one run, in all processes; in a comparison, each
+    answer has at most one."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -373,7 +397,8 @@ class AnswerRuns:
             return self._begin(message, history, expected)
 
     def compare(self, asks: Sequence[Ask], *, expected: Sequence[Price | None] = ()) -> str:
-        """Answer one question with several settings at the same time, from the same passages, in a conversation of its own.
+        """Answer one question with several settings at the same time, from the same passages, in a
+        conversation of its own.
 
         Returns the conversation's id. The first of `asks` determines the retrieval. QuestionError.
         """
@@ -389,9 +414,15 @@ class AnswerRuns:
         return conversation_id
 
     def retry(
-        self, message_id: str, *, extractive: bool | None = None, ask: Ask | None = None, expected: Price | None = None
+        self,
+        message_id: str,
+        *,
+        extractive: bool | None = None,
+        ask: Ask | None = None,
+        expected: Price | None = None,
     ) -> Run:
-        """Replace an answer by a new one to the same question, perhaps with other settings: `ask`. Its rating is deleted."""
+        """Replace an answer by a new one to the same question, perhaps with other settings: `ask`. Its rating
+        is deleted."""
         message = self._library.conversations.message(message_id)
         if message is None or message.ask is None:
             raise InputError("This answer no longer exists.", hint="Ask the question again.")
@@ -411,7 +442,11 @@ class AnswerRuns:
 
     def all(self, conversation_id: str) -> list[Run]:
         """The current runs of a comparison."""
-        return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.is_finished]
+        return [
+            run
+            for run in list(self._runs.values())
+            if run.conversation_id == conversation_id and not run.is_finished
+        ]
 
     def stop(self, message_id: str) -> None:
         """Stop an answer, of this or another process, with its text so far."""
@@ -432,13 +467,23 @@ class AnswerRuns:
             run.stop()
 
     def _begin(
-        self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None = None
+        self,
+        message: Message,
+        history: list[ChatMessage],
+        expected: Price | None,
+        same: SharedPassages | None = None,
     ) -> Run:
         self._runs = {id_: run for id_, run in self._runs.items() if not run.is_finished}
         run = self._runs[message.id] = self._run(message, history, expected, same)
         return run
 
-    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
+    def _run(
+        self,
+        message: Message,
+        history: list[ChatMessage],
+        expected: Price | None,
+        same: SharedPassages | None,
+    ) -> Run:
         """Start a run. `recorded_demo` overrides it."""
         return Run(self._library, message, history, expected, same, self._read_prompts)
 
@@ -454,8 +499,11 @@ class AnswerRuns:
         return [], SharedPassages(self._library, message.conversation_id)
 
     def _must_be_free(self, conversation_id: str) -> None:
-        """AlreadyAnsweringError. Call it in the transaction that begins the next answer, so that no other process does too."""
-        if self.get(conversation_id) is not None or self._library.conversations.being_answered(conversation_id):
+        """AlreadyAnsweringError. Call it in the transaction that begins the next answer, so that no other
+        process does too."""
+        if self.get(conversation_id) is not None or self._library.conversations.being_answered(
+            conversation_id
+        ):
             raise AlreadyAnsweringError
 
     def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
@@ -467,7 +515,11 @@ class AnswerRuns:
                 break
             if message.role == "user":
                 question = message
-            elif question is not None and message.state in ANSWERED and message.text not in ("", *NOTHING_FOUND.values()):
+            elif (
+                question is not None
+                and message.state in ANSWERED
+                and message.text not in ("", *NOTHING_FOUND.values())
+            ):
                 history.append(ChatMessage(MessageRole.USER, question.text))
                 history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
                 question = None

@@ -21,8 +21,8 @@ MAX_PROMPTS = 8  # stored, because a server has few slots for one prompt each
 
 @dataclass(frozen=True, slots=True)
 class CallInFlight:
-    """`prompt_tokens` that the server has to read, without those in its cache. `seconds_left` is None if the model's speed is
-    unknown, before it reads, and once it takes longer than estimated."""
+    """`prompt_tokens` that the server has to read, without those in its cache. `seconds_left` is None if the
+    model's speed is unknown, before it reads, and once it takes longer than estimated."""
 
     stage: CallStage
     prompt_tokens: int
@@ -30,7 +30,8 @@ class CallInFlight:
 
 
 class ReadPrompts:
-    """The last prompts of models, for servers that report how much of a prompt was in their cache. Threads may share it."""
+    """The last prompts of models, for servers that report how much of a prompt was in their cache. Threads
+    may share it."""
 
     def __init__(self) -> None:
         self._read: deque[tuple[str, str]] = deque(maxlen=MAX_PROMPTS)  # model and prompt
@@ -38,7 +39,10 @@ class ReadPrompts:
     def add(self, trace: Span) -> None:
         """Add the prompts of the calls that have ended."""
         for call in trace.spans("llm"):
-            if "cached_tokens" in call.facts and (prompt := (str(call.facts["model"]), _prompt(call))) not in self._read:
+            if (
+                "cached_tokens" in call.facts
+                and (prompt := (str(call.facts["model"]), _prompt(call))) not in self._read
+            ):
                 self._read.append(prompt)
 
     def unread(self, call: Span) -> str:
@@ -60,7 +64,8 @@ class CallWatch(Listener):
 
     @contextmanager
     def follow(self) -> Iterator[None]:
-        """Watch the trace that this thread starts inside, from its first call: the one that condenses a follow-up question."""
+        """Watch the trace that this thread starts inside, from its first call: the one that condenses a
+        follow-up question."""
         self._thread = threading.get_ident()
         remove = add_listener(self)
         try:
@@ -73,7 +78,8 @@ class CallWatch(Listener):
             self._trace = step
 
     def look(self) -> CallInFlight | None:
-        """The call in the latest stage of those that have not ended; None without a call, and for the extractive reader."""
+        """The call in the latest stage of those that have not ended; None without a call, and for the
+        extractive reader."""
         if self._trace is None or self._llm.metadata.is_extractive:
             return None
         calls = [call for call in self._trace.spans("llm") if call.seconds < 0]
@@ -90,7 +96,10 @@ class CallWatch(Listener):
     def _count(self, call: Span) -> int:
         if self._counted[0] is not call:
             unread = self._llm.count_tokens(self._read_prompts.unread(call))
-            self._counted = call, max(unread, 1)  # of a prompt that is in its cache, a server reads the end again
+            self._counted = (
+                call,
+                max(unread, 1),
+            )  # of a prompt that is in its cache, a server reads the end again
         return self._counted[1]
 
 

@@ -1,7 +1,9 @@
-"""Asks the questions of a conversation again in other chat modes, side by side. Each mode has the history of its own answers.
+"""Asks the questions of a conversation again in other chat modes, side by side. Each mode has the history of
+its own answers.
 
-Each mode is a lane: a conversation of kind "replay", which is not in the lists and is deleted with the replayed conversation.
-So its answers have passages, facts and traces like others, are stored while they grow, and survive a reload.
+Each mode is a lane: a conversation of kind "replay", which is not in the lists and is deleted with the
+replayed conversation. So its answers have passages, facts and traces like others, are stored while they grow,
+and survive a reload.
 """
 
 from __future__ import annotations
@@ -78,7 +80,9 @@ class Lane:
 
     @property
     def tokens(self) -> int:
-        return sum(cell.facts.prompt_tokens + cell.facts.completion_tokens for cell in self.cells if cell.facts)
+        return sum(
+            cell.facts.prompt_tokens + cell.facts.completion_tokens for cell in self.cells if cell.facts
+        )
 
     @property
     def seconds(self) -> float:
@@ -101,7 +105,8 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """`questions` are the rows, `lanes` the columns. A lane may have fewer answers than there are questions."""
+    """`questions` are the rows, `lanes` the columns. A lane may have fewer answers than there are
+    questions."""
 
     questions: tuple[str, ...]
     lanes: tuple[Lane, ...]
@@ -119,12 +124,18 @@ def find_lack(mode: str, model: LLMMetadata) -> Lack | None:
 
 def steps_of(trace: Span) -> Steps:
     """The steps in the trace of a complete answer."""
-    ids = {hit["id"] for step in trace.spans("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
+    ids = {
+        hit["id"]
+        for step in trace.spans("retrieve")
+        for hit in step.facts.get("followed", step.facts.get("found", ()))
+    }
     condensed = condensed_question(trace)
     return Steps(
         rewritten=condensed if condensed != trace.facts.get("question") else None,
         passages=len(ids) if trace.spans("retrieve") else None,
-        tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.spans("tool")),
+        tools=tuple(
+            ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.spans("tool")
+        ),
         worked_as=str(trace.facts.get("mode", "")),
     )
 
@@ -134,15 +145,21 @@ def _in_mode(ask: Ask, mode: str) -> Ask:
 
 
 class Replays:
-    """The replays of a library, and those that run in this process. A new replay of a conversation replaces the old one."""
+    """The replays of a library, and those that run in this process. A new replay of a conversation replaces
+    the old one."""
 
     def __init__(self, library: Library, runs: AnswerRuns) -> None:
         self._library = library
         self._runs = runs
         self._lock = threading.Lock()
         self._stops: dict[str, threading.Event] = {}  # by conversation
-        self._prices: tuple[Hashable, dict[tuple[str, str], Price]] = (None, {})  # by message and mode, for one basis
-        self._steps: dict[str, Steps] = {}  # by message, because a complete answer of a replay does not change
+        self._prices: tuple[Hashable, dict[tuple[str, str], Price]] = (
+            None,
+            {},
+        )  # by message and mode, for one basis
+        self._steps: dict[
+            str, Steps
+        ] = {}  # by message, because a complete answer of a replay does not change
 
     def questions(self, conversation_id: str) -> tuple[Ask, ...]:
         """The questions of a conversation that have an answer."""
@@ -150,11 +167,13 @@ class Replays:
 
     def _answers(self, conversation_id: str) -> list[Message]:
         messages = self._library.conversations.messages(conversation_id)
-        return [message for message in messages if message.ask is not None and message.ask.chat_mode is not None]
+        return [
+            message for message in messages if message.ask is not None and message.ask.chat_mode is not None
+        ]
 
     def price(self, conversation_id: str, modes: Sequence[str]) -> Price:
-        """An estimate of a replay. Of the questions after the first, the middle one counts for all, because the history grows
-        evenly."""
+        """An estimate of a replay. Of the questions after the first, the middle one counts for all, because
+        the history grows evenly."""
         answers, now = self._answers(conversation_id), basis(self._library)
         if self._prices[0] != now:
             self._prices = now, {}
@@ -166,11 +185,14 @@ class Replays:
         prices, key = self._prices[1], (message.id, mode)
         if key not in prices and message.ask is not None:
             ask = _in_mode(message.ask, mode)
-            prices[key] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
+            prices[key] = at_most(
+                self._library, ask, self._runs.history(message.conversation_id, before=message.id)
+            )
         return prices[key]
 
     def start(self, conversation_id: str, modes: Sequence[str]) -> None:
-        """Replay in each of `modes`, and delete the old replay. InputError without a question or a mode, or during a replay."""
+        """Replay in each of `modes`, and delete the old replay. InputError without a question or a mode, or
+        during a replay."""
         asks = self.questions(conversation_id)
         if not asks or not modes:
             raise InputError(
@@ -186,16 +208,20 @@ class Replays:
                 conversations.delete(lane.id)
             ordered = [mode for mode in MODES if mode in modes]
             name = new_id()[:8]  # new, because another process may still write to the old replay
-            ids = [conversations.create("replay", id_=f"{conversation_id}.{name}.{mode}").id for mode in ordered]
+            ids = [
+                conversations.create("replay", id_=f"{conversation_id}.{name}.{mode}").id for mode in ordered
+            ]
         except RagError:
             del self._stops[conversation_id]
             raise
-        turns = [Turns(id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(ids, ordered, strict=True)]
+        turns = [
+            Turns(id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(ids, ordered, strict=True)
+        ]
         self._begin(conversation_id, turns, stopped)
 
     def go_on(self, conversation_id: str, mode: str) -> None:
-        """Retry the last answer of this lane, which failed or was stopped, and ask the next questions. InputError during a
-        replay, or if there is nothing to do."""
+        """Retry the last answer of this lane, which failed or was stopped, and ask the next questions.
+        InputError during a replay, or if there is nothing to do."""
         with self._lock:
             self._must_be_idle(conversation_id)
             turns = self._remaining_turns(conversation_id, mode)
@@ -214,7 +240,11 @@ class Replays:
             raise InputError("There is nothing to try again.", hint="Replay the conversation again.")
         asks, count = self.questions(conversation_id), len(lane.cells)
         same = [ask.question for ask in asks[:count]] == [cell.question for cell in lane.cells]
-        return Turns(lane.conversation_id, [_in_mode(ask, mode) for ask in asks[count:] if same], lane.cells[-1].message_id)
+        return Turns(
+            lane.conversation_id,
+            [_in_mode(ask, mode) for ask in asks[count:] if same],
+            lane.cells[-1].message_id,
+        )
 
     def _begin(self, conversation_id: str, lanes: Sequence[Turns], stopped: threading.Event) -> None:
         play = (conversation_id, deque(lanes), stopped)
@@ -246,13 +276,19 @@ class Replays:
         if not conversations:
             return None
         running = conversation_id in self._stops
-        lanes = tuple(Lane(lane.id.rpartition(".")[2], lane.id, self._cells(lane.id)) for lane in conversations)
+        lanes = tuple(
+            Lane(lane.id.rpartition(".")[2], lane.id, self._cells(lane.id)) for lane in conversations
+        )
         questions = max((tuple(cell.question for cell in lane.cells) for lane in lanes), key=len)
         if running:
             questions += tuple(ask.question for ask in self.questions(conversation_id))[len(questions) :]
         writing = any(cell.state == "writing" for lane in lanes for cell in lane.cells)
         order: dict[str, int] = {mode: place for place, mode in enumerate(MODES)}
-        return Replay(questions, tuple(sorted(lanes, key=lambda lane: order.get(lane.mode, len(order)))), running or writing)
+        return Replay(
+            questions,
+            tuple(sorted(lanes, key=lambda lane: order.get(lane.mode, len(order)))),
+            running or writing,
+        )
 
     def _lanes(self, conversation_id: str) -> list[Conversation]:
         return self._library.conversations.list_replays(conversation_id)
@@ -283,7 +319,10 @@ class Replays:
     def _steps_of(self, message: Message) -> Steps | None:
         if message.state != "done":
             return None
-        if message.id not in self._steps and (trace := self._library.conversations.trace(message.id)) is not None:
+        if (
+            message.id not in self._steps
+            and (trace := self._library.conversations.trace(message.id)) is not None
+        ):
             self._steps[message.id] = steps_of(trace)
         return self._steps.get(message.id)
 

@@ -1,5 +1,5 @@
-"""Estimates an answer before it is written: calls, tokens, seconds by the model's measured speed or this library's history, and
-money if tokens have a price.
+"""Estimates an answer before it is written: calls, tokens, seconds by the model's measured speed or this
+library's history, and money if tokens have a price.
 
 The estimate runs the real code with the real passages, and a model that only pretends to answer.
 """
@@ -47,20 +47,28 @@ SKIM_FACTOR = 0.16  # time for such a further token, relative to a close one; me
 PASSAGE_FACTOR = 1.3  # Size of a passage with its number and place, in sizes of a passage.
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
-_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)  # for any number of passages
+_SAME_CALLS = (
+    ResponseMode.SIMPLE_SUMMARIZE,
+    ResponseMode.GENERATION,
+    ResponseMode.NO_TEXT,
+)  # for any number of passages
 
 
 def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
-    """The price of an answer after `history`. It retrieves the passages, does not call the model, and stores nothing.
+    """The price of an answer after `history`. It retrieves the passages, does not call the model, and stores
+    nothing.
 
-    Calls and tokens are exact if the reply is as long as the model's last replies, except for agents, which are expected to
-    use one tool, and for more than SOME passages. Raises QuestionError and ContextWindowError like the answer.
+    Calls and tokens are exact if the reply is as long as the model's last replies, except for agents, which
+    are expected to use one tool, and for more than SOME passages. Raises QuestionError and ContextWindowError
+    like the answer.
     """
     with under(Span("price")):
         if ask.reading == "each_file":
             sample, times = _sample(list(list_asked(library.files, ask)), SOME_FILES)
             alone = replace(ask, reading="best", chat_mode=None)
-            return _multiply(together([price(library, replace(alone, file_ids=(id_,))) for id_ in sample]), times)
+            return _multiply(
+                together([price(library, replace(alone, file_ids=(id_,))) for id_ in sample]), times
+            )
         return _simulate(library, ask, history, [] if ask.without_documents else library.passages(ask))
 
 
@@ -69,13 +77,18 @@ def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> 
     size = library.rebuilds.current_settings().chunk_size
     text = " ".join(["word"] * round(size * PASSAGE_FACTOR))
     with under(Span("price")):
-        return _simulate(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
+        return _simulate(
+            library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)]
+        )
 
 
 def of_measuring(library: Library, questions: Sequence[str], asks: Sequence[Ask]) -> Price:
-    """The price to answer these questions with each of the asks, and to judge the answers. Raises as `price` does."""
+    """The price to answer these questions with each of the asks, and to judge the answers. Raises as `price`
+    does."""
     sample, times = _sample(questions, SOME_QUESTIONS)
-    answers = [price(library, replace(ask, question=question, chat_mode=None)) for ask in asks for question in sample]
+    answers = [
+        price(library, replace(ask, question=question, chat_mode=None)) for ask in asks for question in sample
+    ]
     judged = [_multiply(one, (one.calls + JUDGE_CALLS) / one.calls) if one.calls else one for one in answers]
     return _multiply(together(judged), times)
 
@@ -84,7 +97,14 @@ def basis(library: Library) -> Hashable:
     """All that a price depends on, except the ask and its history."""
     latest = tuple(library.conversations.latest_facts(1))  # each answer improves the estimate of the time
     index = library.store.versions.current(), len(library.store)
-    return library.name, index, library.settings.model_dump_json(), latest, repr(library.prompts.current()), _speed(library)
+    return (
+        library.name,
+        index,
+        library.settings.model_dump_json(),
+        latest,
+        repr(library.prompts.current()),
+        _speed(library),
+    )
 
 
 def _speed(library: Library) -> tuple[str, ...]:
@@ -93,7 +113,11 @@ def _speed(library: Library) -> tuple[str, ...]:
         speed = library.llm().speed
     except RagError:  # `price` raises it too
         return ()
-    return () if speed is None else (f"{speed.prompt_tokens_per_second:.2g}", f"{speed.completion_tokens_per_second:.2g}")
+    return (
+        ()
+        if speed is None
+        else (f"{speed.prompt_tokens_per_second:.2g}", f"{speed.completion_tokens_per_second:.2g}")
+    )
 
 
 def _multiply(one: Price, times: float) -> Price:
@@ -106,11 +130,14 @@ def _multiply(one: Price, times: float) -> Price:
     )
 
 
-def _simulate(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
+def _simulate(
+    library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]
+) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
     learned = habits(library.conversations.latest_facts(MAX_ANSWERS), model.metadata.model_name, ask.mode)
     if (speed := model.speed) and (settings.llm.on_this_computer or learned.reading is None):
-        # On one computer, parallel answers have slowed each other. On a server, the history includes its parallel calls.
+        # On one computer, parallel answers have slowed each other. On a server, the history includes its
+        # parallel calls.
         learned = learned.at(speed)
     mode = ResponseMode(ask.response_mode)
     most = len(nodes) if mode in _SAME_CALLS else MAX_CALLS if mode in _ONE_EACH else MAX_PASSAGES
@@ -119,7 +146,9 @@ def _simulate(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes:
     plan, wording = RetrievalPlan(_FixedRetriever(sample)), library.prompts.current()
     system_prompt = settings.answers.system_prompt
     answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
-    calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
+    calls, read, written = (
+        round(number * times) for number in (pretender.calls, pretender.read, pretender.written)
+    )
     free = model.metadata.is_extractive or settings.llm.provider == "llama_cpp"
     money = None if free else settings.price.money(read, written)
     return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)
@@ -144,8 +173,9 @@ def calls_at_full_speed(settings: LLMSettings) -> int:
 
 
 def at_once(prices: Sequence[Price], full_speed: int) -> list[Price]:
-    """The prices of parallel answers, with the `seconds` until each ends. `full_speed` calls are as fast as one. More calls
-    share that speed evenly, so an answer waits for as much of each other one as it takes itself."""
+    """The prices of parallel answers, with the `seconds` until each ends. `full_speed` calls are as fast as
+    one. More calls share that speed evenly, so an answer waits for as much of each other one as it takes
+    itself."""
     alone = [each.seconds for each in prices if each.seconds is not None]
     if len(alone) < len(prices):
         return [replace(each, seconds=None) for each in prices]
@@ -167,8 +197,8 @@ def is_over(price: Price, settings: PriceSettings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The last answers of a model: seconds to read and to write a token, None before its first answer, and the usual length of
-    a reply in tokens."""
+    """The last answers of a model: seconds to read and to write a token, None before its first answer, and
+    the usual length of a reply in tokens."""
 
     reading: float | None = None
     writing: float | None = None
@@ -176,7 +206,9 @@ class Habits:
 
     def at(self, speed: Speed) -> Habits:
         """The same with a measured speed."""
-        return replace(self, reading=1 / speed.prompt_tokens_per_second, writing=1 / speed.completion_tokens_per_second)
+        return replace(
+            self, reading=1 / speed.prompt_tokens_per_second, writing=1 / speed.completion_tokens_per_second
+        )
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         if self.reading is None or self.writing is None:
@@ -185,15 +217,19 @@ class Habits:
 
 
 def _effort(prompt_tokens: float, *, extractive: bool) -> float:
-    """The time to read a prompt, in tokens of a short one. The extractive reader is faster after CLOSELY tokens."""
+    """The time to read a prompt, in tokens of a short one. The extractive reader is faster after CLOSELY
+    tokens."""
     return (
-        min(prompt_tokens, CLOSE_TOKENS) + SKIM_FACTOR * max(prompt_tokens - CLOSE_TOKENS, 0) if extractive else prompt_tokens
+        min(prompt_tokens, CLOSE_TOKENS) + SKIM_FACTOR * max(prompt_tokens - CLOSE_TOKENS, 0)
+        if extractive
+        else prompt_tokens
     )
 
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
-    """Estimated from this model's answers in this mode, or in all modes if there are fewer than ALIKE. Recordings do not count,
-    because they may be of another machine, nor do answers that waited for the embedder."""
+    """Estimated from this model's answers in this mode, or in all modes if there are fewer than ALIKE.
+    Recordings do not count, because they may be of another machine, nor do answers that waited for the
+    embedder."""
     here = [each for each in facts if each.recorded is None and not each.unready]
     measured = [each for each in here if each.calls and each.seconds > 0 and each.prompt_tokens]
     by_model = [each for each in measured if each.model == model]
@@ -202,7 +238,9 @@ def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
     if not known:
         return Habits()
     # As if all calls of an answer had the same length.
-    efforts = [each.calls * _effort(each.prompt_tokens / each.calls, extractive=each.extractive) for each in known]
+    efforts = [
+        each.calls * _effort(each.prompt_tokens / each.calls, extractive=each.extractive) for each in known
+    ]
     reading, writing = _speeds(
         [(effort, each.completion_tokens, each.seconds) for effort, each in zip(efforts, known, strict=True)]
     )
@@ -211,9 +249,9 @@ def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
 
 
 def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
-    """Seconds to read and to write a token, not negative. Their ratio minimizes the squares of the relative errors; they are
-    scaled so that half of the answers took longer. One more equation says that writing takes WRITING times as long as reading,
-    because answers that are all alike do not determine the ratio."""
+    """Seconds to read and to write a token, not negative. Their ratio minimizes the squares of the relative
+    errors; they are scaled so that half of the answers took longer. One more equation says that writing takes
+    WRITING times as long as reading, because answers that are all alike do not determine the ratio."""
     rows = [(read / seconds, written / seconds) for read, written, seconds in answers]
     scale = (
         PRIOR_WEIGHT
@@ -230,7 +268,11 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
         reading, writing = 0.0, 1.0
     elif writing < 0:
         reading, writing = 1.0, 0.0
-    longer = median(1 / (read * reading + written * writing) for read, written in rows if read * reading + written * writing)
+    longer = median(
+        1 / (read * reading + written * writing)
+        for read, written in rows
+        if read * reading + written * writing
+    )
     return reading * longer, writing * longer
 
 
@@ -253,8 +295,9 @@ class _FixedRetriever(BaseRetriever):
 
 
 class _Pretender(LLM):
-    """Has the window and the tokenizer of another model, and writes answers of a fixed length without meaning. It repeats a
-    question instead of condensing it, and as an agent calls the first tool once. Threads may share it."""
+    """Has the window and the tokenizer of another model, and writes answers of a fixed length without
+    meaning. It repeats a question instead of condensing it, and as an agent calls the first tool once.
+    Threads may share it."""
 
     def __init__(self, llm: LLM, answer_tokens: int) -> None:
         self._llm = llm
@@ -289,7 +332,11 @@ class _Pretender(LLM):
         if call.tools:  # a model that calls functions
             used = any(message.role is MessageRole.TOOL for message in messages)
             name = str(call.tools[0]["function"]["name"])
-            return (self.answer, ()) if used else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
+            return (
+                (self.answer, ())
+                if used
+                else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
+            )
         cards = [card for card in call.variables.get("tools", ()) if isinstance(card, ToolCard)]
         if not cards or any(isinstance(each, Passage) for each in call.variables.get("observations", ())):
             return f"Thought: I know.\nAnswer: {self.answer}", ()

@@ -1,8 +1,8 @@
-"""Stage mode: answers about the sample documents are recorded and played at their original pace, so that a demonstration cannot
-fail. Playing needs no model, no embedder, no network and no sample.
+"""Stage mode: answers about the sample documents are recorded and played at their original pace, so that a
+demonstration cannot fail. Playing needs no model, no embedder, no network and no sample.
 
-A recording is a JSON file in sample/recorded. `lectern record` (sample/record.py) writes it with the current model, which its
-facts name.
+A recording is a JSON file in sample/recorded. `lectern record` (sample/record.py) writes it with the current
+model, which its facts name.
 """
 
 from __future__ import annotations
@@ -84,14 +84,17 @@ class Recording:
             )
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedFileError(
-                f"The recording {name} cannot be read.", hint="Make the recordings again, with: lectern record"
+                f"The recording {name} cannot be read.",
+                hint="Make the recordings again, with: lectern record",
             ) from error
 
 
 @lru_cache(maxsize=4)
 def recordings(folder: Path = RECORDED) -> tuple[Recording, ...]:
     """The recordings of a folder, the newest first; those without a language model last. DamagedFileError."""
-    recordings = [Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))]
+    recordings = [
+        Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))
+    ]
     return tuple(sorted(recordings, key=lambda recording: (recording.facts.extractive, -recording.created)))
 
 
@@ -108,7 +111,9 @@ def find_recording(ask: Ask, before: Sequence[str], among: Sequence[Recording]) 
     return None
 
 
-def next_questions(among: Sequence[Recording], before: Sequence[str], *, chat: bool, mode: str | None = None) -> list[str]:
+def next_questions(
+    among: Sequence[Recording], before: Sequence[str], *, chat: bool, mode: str | None = None
+) -> list[str]:
     """The recorded questions that can be asked now, each once; with `mode`, only those in this mode."""
     questions = (
         one.ask.question
@@ -131,14 +136,18 @@ def recorded_price(library: Library, ask: Ask, history: Sequence[ChatMessage] = 
 
 
 def _follows(recording: Recording, before: Sequence[str]) -> bool:
-    return recording.ask.chat_mode is None or list(map(_normalize, recording.before)) == list(map(_normalize, before))
+    return recording.ask.chat_mode is None or list(map(_normalize, recording.before)) == list(
+        map(_normalize, before)
+    )
 
 
 def _normalize(question: str) -> str:
     return " ".join(question.casefold().split())
 
 
-def play(pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause: Callable[[float], object]) -> Iterator[str]:
+def play(
+    pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause: Callable[[float], object]
+) -> Iterator[str]:
     """Yields each piece at its time from now; a late piece at once."""
     began = clock()
     for at, piece in pieces:
@@ -195,7 +204,13 @@ class RecordedOrLiveRuns(AnswerRuns):
         super().__init__(library)
         self._folder = folder
 
-    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
+    def _run(
+        self,
+        message: Message,
+        history: list[ChatMessage],
+        expected: Price | None,
+        same: SharedPassages | None,
+    ) -> Run:
         if self._library.settings.stage and message.ask:
             before = questions(self._library.conversations.messages(message.conversation_id), message.id)
             if recording := find_recording(message.ask, before, recordings(self._folder)):
@@ -215,6 +230,7 @@ def questions(messages: Sequence[Message], answer_id: str | None = None) -> list
 
 
 def map_sources(sources: Sequence[Source], library: Library) -> tuple[Source, ...]:
-    """Replace the file ids of sources by those of the library's documents with the same names, if there are any."""
+    """Replace the file ids of sources by those of the library's documents with the same names, if there are
+    any."""
     ids = {file.name: file.id for file in library.files.all() if file.ready}
     return tuple(replace(source, file_id=ids.get(source.file_name, source.file_id)) for source in sources)

@@ -1,5 +1,5 @@
-"""Runs analyses of an answer, such as the search for missed passages, in threads. The screen appears at once, and is drawn
-again when the result is ready. Results belong to the browser tab."""
+"""Runs analyses of an answer, such as the search for missed passages, in threads. The screen appears at once,
+and is drawn again when the result is ready. Results belong to the browser tab."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def start_analysis(key: str, work: Callable[[], T]) -> Future[T]:
 
 
 def analysis_result(key: str, work: Callable[[], T], waiting: str, *, name: str) -> T | None:
-    """The result of `work`. Until it is ready, returns None and draws `waiting`. An error is drawn under this name."""
+    """The result of `work`. Until it is ready, returns None and draws `waiting`. An error is drawn under this
+    name."""
     analysis = start_analysis(key, work)
     wait([analysis], WAIT_SECONDS)
     if not analysis.done():

@@ -34,10 +34,11 @@ def chat_ask(question: str) -> Ask:
 
 
 def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
-    """Starts an answer in the open conversation or a new one. On an error the text goes back into the widget `box`.
+    """Starts an answer in the open conversation or a new one. On an error the text goes back into the widget
+    `box`.
 
-    Returns whether the answer has started. If the person must confirm its price first, it starts later, and `go_to_chat`
-    tells the page about a new conversation.
+    Returns whether the answer has started. If the person must confirm its price first, it starts later, and
+    `go_to_chat` tells the page about a new conversation.
     """
     state, conversations = session(), resources.library().conversations
     if new:
@@ -88,8 +89,11 @@ def ask_outside_chat(asks: Sequence[Ask]) -> bool:
     return started
 
 
-def start_answer(conversation_id: str | None, ask: Ask, expected: Price | None, *, kind: Kind = "chat") -> str:
-    """Starts an answer in this conversation, or in a new one of this kind. Returns its id. An error deletes the new one."""
+def start_answer(
+    conversation_id: str | None, ask: Ask, expected: Price | None, *, kind: Kind = "chat"
+) -> str:
+    """Starts an answer in this conversation, or in a new one of this kind. Returns its id. An error deletes
+    the new one."""
     conversations = resources.library().conversations
     id_ = conversation_id or conversations.create(kind).id
     try:
@@ -120,7 +124,9 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
         state.notice = _("This is a new conversation. The earlier one has not changed.")
 
     message = conversations.message(message_id)
-    history = resources.current_index().runs.history(message.conversation_id, before=message_id) if message else []
+    history = (
+        resources.current_index().runs.history(message.conversation_id, before=message_id) if message else []
+    )
     run_within_limits([ask], start, history=history)
 
 
@@ -143,7 +149,9 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
 
     def start(expected: Sequence[Price | None]) -> None:
         try:
-            resources.current_index().runs.retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
+            resources.current_index().runs.retry(
+                message_id, extractive=extractive, ask=ask, expected=expected[0]
+            )
         except RagError as error:
             session().problem = Problem.of(error)
         else:
@@ -157,5 +165,7 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
     if extractive is not None:
         new_ask = replace(new_ask, extractive=extractive)
     run_within_limits(
-        [new_ask], start, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
+        [new_ask],
+        start,
+        history=resources.current_index().runs.history(message.conversation_id, before=message_id),
     )

@@ -3,8 +3,9 @@
 _("Nothing was found in {name}.").format(name=label(file.name))      # the text is a literal, never an f-string
 ngettext("{number} file", "{number} files", number).format(number=numeral(number))
 
-The translations are `locales/<language>.po`; `python -m tests.catalogues` updates them. A text without a translation
-appears in English. ragcore writes English; `translate` turns its texts into the reader's language.
+The translations are `locales/<language>.po`; `python -m tests.catalogues` updates them. A text without a
+translation appears in English. ragcore writes English; `translate` turns its texts into the reader's
+language.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lectern.ui.state import session
 
-LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
+LANGUAGES: Mapping[str, str] = {
+    "en": "English",
+    "de": "Deutsch",
+    "es": "Español",
+    "fr": "Français",
+    "zh": "中文",
+}
 LOCALES = Path(__file__).resolve().parent / "locales"
 RAGCORE_TEXT = "what ragcore says"  # the comment in a catalogue on texts for `translate`
 PART_OF_SENTENCE = "within a sentence"  # the comment on texts that only appear inside another one
@@ -93,7 +100,9 @@ def preferred_language(header: str) -> str:
         tag, _semicolon, weight = entry.partition(";")
         share = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", weight) if weight else None
         preferences.append((float(share[1]) if share else 1.0, supported_language(tag)))
-    return next((code for weight, code in sorted(preferences, key=lambda item: -item[0]) if code and weight), "en")
+    return next(
+        (code for weight, code in sorted(preferences, key=lambda item: -item[0]) if code and weight), "en"
+    )
 
 
 def set_request_language(code: str) -> None:
@@ -199,16 +208,20 @@ def _translate(code: str, text: str) -> str:
 
 
 def _translate_part(code: str, value: str) -> str:
-    """Translates a value that fills the braces of a text, if it is known. Names and numbers stay as they are."""
+    """Translates a value that fills the braces of a text, if it is known. Names and numbers stay as they
+    are."""
     return _fragments(code).get(value) or _fill_first(_parts(code), code, value)
 
 
 @cache
 def _fragments(code: str) -> Mapping[str, str]:
-    """Translations of the texts of ragcore without placeholders, by the English text. They also appear inside other texts."""
+    """Translations of the texts of ragcore without placeholders, by the English text. They also appear inside
+    other texts."""
     messages = (message for message in entries(_catalogue(code)) if RAGCORE_TEXT in message.auto_comments)
     return {
-        str(message.id): str(message.string) for message in messages if message.string and not placeholders(str(message.id))
+        str(message.id): str(message.string)
+        for message in messages
+        if message.string and not placeholders(str(message.id))
     }
 
 
@@ -219,11 +232,14 @@ def _templates(code: str) -> list[Template]:
 
 @cache
 def _parts(code: str) -> list[Template]:
-    return templates(message for message in entries(_catalogue(code)) if PART_OF_SENTENCE in message.auto_comments)
+    return templates(
+        message for message in entries(_catalogue(code)) if PART_OF_SENTENCE in message.auto_comments
+    )
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:
-    """Patterns for the texts with placeholders. The most specific, with most literal characters, comes first."""
+    """Patterns for the texts with placeholders. The most specific, with most literal characters, comes
+    first."""
     ranked: list[tuple[int, Template]] = []
     for message in messages:
         if RAGCORE_TEXT not in message.auto_comments or not isinstance(message.id, str) or not message.string:
@@ -231,7 +247,9 @@ def templates(messages: Iterable[Message]) -> list[Template]:
         parts = list(Formatter().parse(message.id))
         names = tuple(name for _literal, name, _spec, _conversion in parts if name is not None)
         if names:
-            pattern = "".join(re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts)
+            pattern = "".join(
+                re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts
+            )
             literals = sum(len(literal) for literal, _name, _s, _c in parts)
             ranked.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
     return [template for _literals, template in sorted(ranked, key=lambda item: -item[0])]

@@ -21,8 +21,8 @@ class _StoppedError(RagError):
 
 @dataclass
 class IndexCreation:
-    """The creation of one index. At the end it has an `index`, with the counts of what was `copied`, or a `problem`, or neither
-    if it was stopped."""
+    """The creation of one index. At the end it has an `index`, with the counts of what was `copied`, or a
+    `problem`, or neither if it was stopped."""
 
     name: str
     id: str = field(default_factory=new_id)
@@ -67,7 +67,9 @@ class IndexCreations:
     def forget(self, id_: str) -> None:
         self._known.pop(id_, None)
 
-    def _run(self, creation: IndexCreation, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> None:
+    def _run(
+        self, creation: IndexCreation, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]
+    ) -> None:
         try:
             creation.index, creation.copied = make(creation.report_progress)
         except _StoppedError:
@@ -76,6 +78,8 @@ class IndexCreations:
             creation.problem = Problem.of(error)
         except Exception:  # nobody else sees an error in this thread
             logger.exception("an index could not be made")
-            creation.problem = Problem("The index could not be made.", "Try again. If it happens again, please report it.")
+            creation.problem = Problem(
+                "The index could not be made.", "Try again. If it happens again, please report it."
+            )
         finally:
             creation.ended = True

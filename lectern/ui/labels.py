@@ -47,7 +47,10 @@ def chat_modes() -> Mapping[str, Mode]:
     return {
         "condense_plus_context": Mode(
             _("Follow-ups and documents"),
-            _("Works out what a follow-up question means, looks in your documents, and remembers the conversation."),
+            _(
+                "Works out what a follow-up question means, looks in your documents, and remembers the "
+                "conversation."
+            ),
         ),
         "context": Mode(
             _("Documents each time"),
@@ -60,15 +63,24 @@ def chat_modes() -> Mapping[str, Mode]:
         "simple": Mode(_("Just talk"), _("Does not look in your documents. Needs a language model.")),
         "react": Mode(
             _("Step by step"),
-            _("Thinks aloud, looks in your documents as often as it needs to, then answers. Slow, as it takes several calls."),
+            _(
+                "Thinks aloud, looks in your documents as often as it needs to, then answers. Slow, as "
+                "it takes several calls."
+            ),
         ),
         "openai": Mode(
             _("Documents when needed"),
-            _("The model decides for itself when to look in your documents. Needs a model that can call functions."),
+            _(
+                "The model decides for itself when to look in your documents. Needs a model that can "
+                "call functions."
+            ),
         ),
         "best": Mode(
             _("Best for your model"),
-            _("“Documents when needed” if your model can do it; otherwise the same as “Follow-ups and documents”."),
+            _(
+                "“Documents when needed” if your model can do it; otherwise the same as “Follow-ups and "
+                "documents”."
+            ),
         ),
     }
 
@@ -77,17 +89,25 @@ def chat_modes() -> Mapping[str, Mode]:
 def response_modes() -> Mapping[str, Mode]:
     return {
         "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
-        "refine": Mode(_("Refine"), _("Reads one passage after another and improves the answer each time. Thorough but slow.")),
+        "refine": Mode(
+            _("Refine"),
+            _("Reads one passage after another and improves the answer each time. Thorough but slow."),
+        ),
         "tree_summarize": Mode(
-            _("Tree summarize"), _("Summarises groups of passages, then the summaries. Good for “What is this about?”")
+            _("Tree summarize"),
+            _("Summarises groups of passages, then the summaries. Good for “What is this about?”"),
         ),
         "simple_summarize": Mode(
-            _("Simple summarize"), _("Shortens all passages to fit into one call. Quick, but may leave things out.")
+            _("Simple summarize"),
+            _("Shortens all passages to fit into one call. Quick, but may leave things out."),
         ),
         "accumulate": Mode(_("Accumulate"), _("Asks each passage separately and lists the answers.")),
-        "compact_accumulate": Mode(_("Compact accumulate"), _("Like Accumulate, with several passages in each call.")),
+        "compact_accumulate": Mode(
+            _("Compact accumulate"), _("Like Accumulate, with several passages in each call.")
+        ),
         "generation": Mode(
-            _("Generation"), _("Does not look in your documents: the language model answers from what it knows.")
+            _("Generation"),
+            _("Does not look in your documents: the language model answers from what it knows."),
         ),
         "no_text": Mode(_("Passages only"), _("Finds the passages but writes no answer.")),
     }
@@ -96,11 +116,16 @@ def response_modes() -> Mapping[str, Mode]:
 @_cache_by_language
 def readings() -> Mapping[Reading, Mode]:
     return {
-        "best": Mode(_("Best passages"), _("Finds the passages that fit the question best and answers from them.")),
-        "everything": Mode(
-            _("Read everything"), _("Reads every passage of your documents. Nothing is left out, but it takes longer.")
+        "best": Mode(
+            _("Best passages"), _("Finds the passages that fit the question best and answers from them.")
         ),
-        "each_file": Mode(_("Each document"), _("Asks each document separately and puts the answers in a table.")),
+        "everything": Mode(
+            _("Read everything"),
+            _("Reads every passage of your documents. Nothing is left out, but it takes longer."),
+        ),
+        "each_file": Mode(
+            _("Each document"), _("Asks each document separately and puts the answers in a table.")
+        ),
     }
 
 
@@ -165,7 +190,9 @@ def count(number: int, thing: str) -> str:
         "token": lambda: ngettext("{number} token", "{number} tokens", number),
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
-    return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+    return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(
+        number=numeral(number)
+    )
 
 
 def excerpt(text: str, chars: int = EXCERPT_CHARS) -> str:
@@ -189,11 +216,16 @@ def copy_summary(copied: Copied) -> str:
     """How many files and conversations a copy has added."""
     conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
     text = _("{files} and {conversations} added.").format(
-        files=count(copied.files, "file"), conversations=conversations.format(number=numeral(copied.conversations))
+        files=count(copied.files, "file"),
+        conversations=conversations.format(number=numeral(copied.conversations)),
     )
     if not copied.known:
         return text
-    known = ngettext("{number} file was already in your library.", "{number} files were already in your library.", copied.known)
+    known = ngettext(
+        "{number} file was already in your library.",
+        "{number} files were already in your library.",
+        copied.known,
+    )
     return f"{text} {known.format(number=numeral(copied.known))}"
 
 
@@ -236,18 +268,24 @@ def file_facts(file: FileRow) -> str:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *size_fact])
     parts = [_("Skipped") if file.passed_over else stages()[file.stage]]
-    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes, also during a download
+    if (
+        file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path)
+    ):  # bytes, also during a download
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
         parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
-    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # the wait is part of the total
+    if file.seconds_left is not None and file.stage in (
+        Stage.READING,
+        Stage.EMBEDDING,
+    ):  # the wait is part of the total
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *size_fact])
 
 
 def file_problem(file: FileRow) -> str:
-    """Why a file could not be read, or the first missing part and how many more there are; "" without a problem."""
+    """Why a file could not be read, or the first missing part and how many more there are; "" without a
+    problem."""
     if file.problem is None:
         return ""
     more = len(file.left_out) - 1
@@ -326,7 +364,11 @@ def end_message(states: Sequence[State]) -> str:
     if set(states) == {"stopped"}:
         return _("Stopped.")
     if set(states) == {"failed"}:
-        return _("The answer could not be finished.") if len(states) == 1 else _("The answers could not be finished.")
+        return (
+            _("The answer could not be finished.")
+            if len(states) == 1
+            else _("The answers could not be finished.")
+        )
     return _("The answer is ready.") if len(states) == 1 else _("The answers are ready.")
 
 
@@ -338,7 +380,8 @@ def recording_note(facts: AnswerFacts) -> list[str]:
 
 
 def cost_facts(facts: AnswerFacts) -> list[str]:
-    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02". Only the time without a language model."""
+    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02". Only the time without a language
+    model."""
     tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
     calls = 0 if facts.extractive else facts.calls
     parts = [count(calls, "call")] if calls else []
@@ -358,7 +401,9 @@ def answer_facts(facts: AnswerFacts) -> str:
         parts.append(readings()[facts.reading].label)
     parts.append(mode_label(facts.mode))
     parts += cost_facts(facts)
-    if facts.passages_used and facts.mode != "generation":  # "generation" finds passages but does not read them
+    if (
+        facts.passages_used and facts.mode != "generation"
+    ):  # "generation" finds passages but does not read them
         parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)

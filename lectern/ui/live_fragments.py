@@ -36,8 +36,8 @@ def rerun_page() -> None:
 
 
 def stop_auto_rerun() -> None:
-    """Stops the timer (`run_every`) of the current fragment until the next run of the whole page, so that an idle tab costs
-    nothing."""
+    """Stops the timer (`run_every`) of the current fragment until the next run of the whole page, so that an
+    idle tab costs nothing."""
     fragment_id = ThreadState.get().fragment_id
     if fragment_id is not None:
         message = ForwardMsg()

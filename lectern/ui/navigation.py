@@ -44,9 +44,13 @@ def go_to_settings(page: str = "") -> NoReturn:
 
 
 def switch_to_next_page() -> None:
-    """Switches to the page that a callback has chosen. Streamlit does not let a callback switch pages itself."""
+    """Switches to the page that a callback has chosen. Streamlit does not let a callback switch pages
+    itself."""
     state = session()
-    targets = {"replay": (REPLAY, "r", state.replay.conversation), "document": (DOCUMENT, "d", state.documents.opened)}
+    targets = {
+        "replay": (REPLAY, "r", state.replay.conversation),
+        "document": (DOCUMENT, "d", state.documents.opened),
+    }
     page, letter, id_ = targets.get(state.address.next_page, (None, "", ""))
     if page is not None and id_:
         state.address.next_page, state.panel, state.problem = "", "", None
@@ -86,14 +90,19 @@ def id_from_address(letter: str, current: str | None) -> str | None:
         state.panel = panel
     # A link between pages has no id. It keeps `current`, while the back button to such an address clears it.
     went_back = not named and state.address.letter == letter and current == state.address.last[letter]
-    return None if went_back and time.monotonic() - state.address.changed_at > ADDRESS_DELAY_SECONDS else current
+    return (
+        None if went_back and time.monotonic() - state.address.changed_at > ADDRESS_DELAY_SECONDS else current
+    )
 
 
 def write_address(letter: str, current: str | None, panel: str) -> None:
     """Writes the id and the side panel into the address, so that a reload shows the same."""
     state = session()
     state.address.letter = letter
-    address = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
+    address = {
+        **_index(),
+        **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value},
+    }
     if st.query_params.to_dict() != address:  # the browser does not know it yet
         if state.address.last.get(letter) != (current or ""):
             state.address.changed_at = time.monotonic()
@@ -102,8 +111,8 @@ def write_address(letter: str, current: str | None, panel: str) -> None:
 
 
 def open_index_of_address() -> None:
-    """Opens the index in the page's address if that is new (a reload, a link, the back button), and adds the open index to
-    the address if there are several indexes. Must be the first step of a run."""
+    """Opens the index in the page's address if that is new (a reload, a link, the back button), and adds the
+    open index to the address if there are several indexes. Must be the first step of a run."""
     state, named_id = session(), st.query_params.get("i")
     index_id = named_id if named_id and named_id != state.address.last.get("i") else state.index
     if index_id != MAIN and resources.all_indexes().get(index_id) is None:

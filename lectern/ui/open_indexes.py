@@ -69,7 +69,8 @@ def has_work(library: Library) -> bool:
 
 
 class OpenIndexes:
-    """Shared by all sessions. The first index stays open; the others are closed after some time without visitors or work."""
+    """Shared by all sessions. The first index stays open; the others are closed after some time without
+    visitors or work."""
 
     def __init__(self, indexes: Indexes, embedder: Embedder | None = None) -> None:
         self.indexes = indexes
@@ -138,7 +139,9 @@ class OpenIndexes:
         opened = self._open[index.id] = OpenIndex(library, *parts)
         if index.id != MAIN and not self._closes_idle:
             self._closes_idle = True
-            threading.Thread(target=self._close_idle_regularly, name="close-idle-indexes", daemon=True).start()
+            threading.Thread(
+                target=self._close_idle_regularly, name="close-idle-indexes", daemon=True
+            ).start()
         return opened
 
     def _forget(self, id_: str) -> None:

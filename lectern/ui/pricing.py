@@ -1,4 +1,5 @@
-"""Estimates the price of questions in the background and caches it. A high price needs the person's consent."""
+"""Estimates the price of questions in the background and caches it. A high price needs the person's
+consent."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from typing import TypeAlias
 import streamlit as st
 
 from lectern.library import Library
-from lectern.runs.cost_estimate import at_most, at_once, basis, calls_at_full_speed, is_over, price, together_at_once
+from lectern.runs.cost_estimate import (
+    at_most,
+    at_once,
+    basis,
+    calls_at_full_speed,
+    is_over,
+    price,
+    together_at_once,
+)
 from lectern.runs.recorded_demo import recorded_price
 from lectern.schema import Ask, Price
 from lectern.ui import resources
@@ -27,14 +36,17 @@ Estimate: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
 
 
 class Prices:
-    """Estimates each price once per state of the library, in its own thread. Safe to share between threads."""
+    """Estimates each price once per state of the library, in its own thread. Safe to share between
+    threads."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="price")
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, Future[Price]] = OrderedDict()
 
-    def get(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), estimate: Estimate = price) -> Future[Price]:
+    def get(
+        self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), estimate: Estimate = price
+    ) -> Future[Price]:
         """A future with the price, or with the RagError that answering would raise."""
         messages = tuple((message.role, message.content) for message in history)
         key = (estimate, ask, messages, basis(library))
@@ -52,7 +64,8 @@ def prices() -> Prices:
 
 
 def calls_a_model() -> bool:
-    """Whether answers call a language model, or replay such an answer. If not, calls and tokens mean nothing."""
+    """Whether answers call a language model, or replay such an answer. If not, calls and tokens mean
+    nothing."""
     library = resources.library()
     return library.settings.stage or not library.llm().metadata.is_extractive
 
@@ -80,9 +93,11 @@ def run_within_limits(
     history: Sequence[ChatMessage] = (),
     cancelled: Callable[[], None] | None = None,
 ) -> None:
-    """A callback that runs `run`. If the total price is above the limits of the settings, it first opens a dialog.
+    """A callback that runs `run`. If the total price is above the limits of the settings, it first opens a
+    dialog.
 
-    `run` gets the price of each answer when all run together, or None if unknown, for `runs().start(..., expected=price)`.
+    `run` gets the price of each answer when all run together, or None if unknown, for `runs().start(...,
+    expected=price)`.
     """
     library, settings = resources.library(), resources.library().settings.price
     if not (settings.ask_above_calls or settings.ask_above_tokens):
@@ -94,7 +109,9 @@ def run_within_limits(
             return
         # If even long passages are within the limits, skip the search and do not wait for the embedder.
         reads_top_k = all(ask.node_ids is None and ask.reading == "best" for ask in asks)
-        if reads_top_k and not is_over(total_price([at_most(library, ask, history) for ask in asks]), settings):
+        if reads_top_k and not is_over(
+            total_price([at_most(library, ask, history) for ask in asks]), settings
+        ):
             run(_known(asks, history))
             return
         prices = [price_of(ask, history).result() for ask in asks]
@@ -104,9 +121,11 @@ def run_within_limits(
     run_with_consent(total_price(prices), len(asks), lambda: run(at_once(prices, _full_speed())), cancelled)
 
 
-def run_with_consent(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
-    """A callback that runs `run`. If this price is above the limits of the settings, it first opens a dialog. Quotes call no
-    model, so they need no consent."""
+def run_with_consent(
+    price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None
+) -> None:
+    """A callback that runs `run`. If this price is above the limits of the settings, it first opens a dialog.
+    Quotes call no model, so they need no consent."""
     if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:

@@ -28,7 +28,8 @@ def open_indexes() -> OpenIndexes:
 
 
 def chosen_language() -> str:
-    """The chosen display language, stored in the first index; "" for the browser's, or if that index cannot be opened."""
+    """The chosen display language, stored in the first index; "" for the browser's, or if that index cannot
+    be opened."""
     try:
         return get_index().library.settings.language
     except RagError:
@@ -70,8 +71,8 @@ def _model_downloads(folder: Path) -> ModelDownloads:
 
 
 def warm_embedder() -> None:
-    """Loads the embedder of this tab's index in the background, once, shortly after the first screen. A new index gets the one
-    for its first reader's language."""
+    """Loads the embedder of this tab's index in the background, once, shortly after the first screen. A new
+    index gets the one for its first reader's language."""
     index = current_index()
     if index.warm_up_timer is None:
         index.library.suit_reader(chosen_language() or st.context.locale or "")

@@ -21,12 +21,16 @@ from ragcore.text.replace import replace_between
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _NUMBERED = re.compile(r"( {0,3})(?P<number>\d{1,9})([.)])(?=\s)")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
-# Brackets make links, images, references and directives. Colons make icons, emoji, directives and bare addresses. A single
-# backtick would pair with one of another line. "!" makes a picture of a link. Existing escapes stay as they are.
-_HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)")
+# Brackets make links, images, references and directives. Colons make icons, emoji, directives and bare
+# addresses. A single backtick would pair with one of another line. "!" makes a picture of a link. Existing
+# escapes stay as they are.
+_HARMFUL = re.compile(
+    r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)"
+)
 
 
-# Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for mark n.
+# Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for
+# mark n.
 _OPENS, _CLOSES, _MAX_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
@@ -51,7 +55,8 @@ class Mark:
 
 
 def label(text: str) -> str:
-    """Escapes text for a label, caption or title: every character with a meaning in Markdown, and addresses become code.
+    """Escapes text for a label, caption or title: every character with a meaning in Markdown, and addresses
+    become code.
 
     >>> label("https://127.0.0.1:1 did *not* answer.")
     '`https://127.0.0.1:1` did \\\\*not\\\\* answer\\\\.'
@@ -70,10 +75,13 @@ def breakable(text: str) -> str:
 
 
 def addresses_in(text: str) -> list[str]:
-    """The web addresses in an answer (as text, links or pictures), each once and as a browser would request it: non-ASCII
-    letters show what they are. Addresses with a user name are dropped, because that can look like a server's name.
+    """The web addresses in an answer (as text, links or pictures), each once and as a browser would request
+    it: non-ASCII letters show what they are. Addresses with a user name are dropped, because that can look
+    like a server's name.
 
-    >>> addresses_in("See [the site](https://bücher.example/a_(b)) or https://user@evil.example, JavaScript:alert(1).")
+    >>> addresses_in(
+    ...     "See [the site](https://bücher.example/a_(b)) or https://user@evil.example, JavaScript:alert(1)."
+    ... )
     ['https://xn--bcher-kva.example/a_(b)']
     """
     addresses: list[str] = []
@@ -92,18 +100,26 @@ def address_md(address: str) -> str:
     return f"[{_escape_all(address)}](<{address.replace('&', '&amp;')}>)"
 
 
-_REPEATED_CITATION = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")
+_REPEATED_CITATION = re.compile(
+    r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+"
+)
 
 
 def answer_md(
-    text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = (), numbers: Mapping[int, int] | None = None
+    text: str,
+    links: Mapping[int, str] | None = None,
+    marks: Sequence[Mark] = (),
+    numbers: Mapping[int, int] | None = None,
 ) -> str:
     """Escapes an answer. Headings, lists, tables and code stay; nothing loads, links or runs.
 
-    `links[n]` is the target of citation [n]; a number without a link stays text. `numbers[n]` is the number to show instead
-    of n. `marks` are in order and contain no citation; with other formatting inside, the longest plain part is marked.
+    `links[n]` is the target of citation [n]; a number without a link stays text. `numbers[n]` is the number
+    to show instead of n. `marks` are in order and contain no citation; with other formatting inside, the
+    longest plain part is marked.
     """
-    linked = {number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()}
+    linked = {
+        number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()
+    }
     safe = _escape_markdown(_insert_mark_characters(text, marks[:_MAX_MARKS]), linked)
     if numbers:
         safe = _REPEATED_CITATION.sub(r"\g<first>", safe)
@@ -138,12 +154,14 @@ def _longest_plain_part(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _escape_markdown(text: str, links: Mapping[int, str]) -> str:
     """`links` maps citation numbers to Markdown."""
-    return rewrite_outside_code(_separate_lists(text), line=partial(_line, links=links), language=_code_language)
+    return rewrite_outside_code(
+        _separate_lists(text), line=partial(_line, links=links), language=_code_language
+    )
 
 
 def _separate_lists(text: str) -> str:
-    """Escapes a list number that does not follow the item before. Markdown would renumber it: "4. Duties" of another
-    document after "6. Bake" would appear as item 7."""
+    """Escapes a list number that does not follow the item before. Markdown would renumber it: "4. Duties" of
+    another document after "6. Bake" would appear as item 7."""
     out = []
     number = 0  # of the previous item
     is_paragraph = False  # the previous line has words
@@ -195,7 +213,8 @@ def _literal(text: str) -> str:
 
 
 def _as_code(match: re.Match[str], escape: Callable[[str], str]) -> str:
-    """The address as code, because Streamlit turns it into a link in any other text. `escape` is for punctuation after it."""
+    """The address as code, because Streamlit turns it into a link in any other text. `escape` is for
+    punctuation after it."""
     address = _without_punctuation(match.group())
     return f"`{address.replace(chr(92), '')}`{escape(match.group()[len(address) :])}"
 

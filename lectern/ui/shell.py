@@ -50,7 +50,8 @@ def frame() -> None:
 
 
 def _pages() -> list[st.Page]:
-    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet separates the lab."""
+    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet
+    separates the lab."""
     return [
         st.Page(navigation.HOME, title=_("Documents"), icon=":material/description:", default=True),
         st.Page(navigation.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
@@ -70,7 +71,13 @@ def index_picker() -> None:
     names = {index.id: labels.index_name(index.name) for index in resources.all_indexes().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)
-        st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_open_picked_index)
+        st.selectbox(
+            _("Index"),
+            list(names),
+            key="index_picker",
+            format_func=names.__getitem__,
+            on_change=_open_picked_index,
+        )
 
 
 def _open_picked_index() -> None:

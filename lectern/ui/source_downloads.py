@@ -1,4 +1,5 @@
-"""Fetches links, folders, databases and storages in threads, so that no screen waits. Results appear in the list of files."""
+"""Fetches links, folders, databases and storages in threads, so that no screen waits. Results appear in the
+list of files."""
 
 from __future__ import annotations
 
@@ -81,7 +82,9 @@ class SourceDownloads:
             self._refuse(label, RagError(f"{label} could not be saved.", hint=NOT_SAVED))
         except Exception:  # nobody else sees an error in this thread
             logger.exception("something could not be fetched")
-            ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
+            ours = RagError(
+                f"{label} could not be added.", hint="Try again. If it happens again, please report it."
+            )
             self._refuse(label, ours)
         finally:
             with self._lock:

@@ -29,7 +29,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Confirm:
-    """An expensive action that needs the person's consent: its price, for how many answers, and what to do after yes or no."""
+    """An expensive action that needs the person's consent: its price, for how many answers, and what to do
+    after yes or no."""
 
     price: Price
     answers: int
@@ -53,9 +54,12 @@ class Offer:
 
 @dataclass
 class AddressState:
-    """The addresses of the pages. A page may be newer than its address, or the reverse: see lectern.ui.navigation."""
+    """The addresses of the pages. A page may be newer than its address, or the reverse: see
+    lectern.ui.navigation."""
 
-    last: dict[str, str] = field(default_factory=dict)  # the last id of each parameter; "p": the panel of the last page
+    last: dict[str, str] = field(
+        default_factory=dict
+    )  # the last id of each parameter; "p": the panel of the last page
     changed_at: float = 0.0  # when an address last changed its id, on the monotonic clock
     page: str = ""  # the last one
     letter: str = ""  # the parameter of that page's id, once it is in the address
@@ -79,7 +83,9 @@ class AnswersState:
     checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of the checked answers, by id
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by answer id
     explaining: str = ""  # the answer with a new thumb, which the person may explain
-    analyses: dict[str, Future[Any]] = field(default_factory=dict)  # analyses, finished or running: see lectern.ui.analyses
+    analyses: dict[str, Future[Any]] = field(
+        default_factory=dict
+    )  # analyses, finished or running: see lectern.ui.analyses
     awaited: str = ""  # the conversation with a running answer at the last run
     ended: float = 0.0  # when the last running answer ended, in seconds since the epoch
 
@@ -92,7 +98,9 @@ class ChatState:
     more_listed: int = 0  # additional conversations in the sidebar
     list_acts: int = 0  # counts the clicks in that list
     go_to_chat: bool = False  # after a question on another page
-    declined_model: set[str] = field(default_factory=set)  # the conversations where the person declined a language model
+    declined_model: set[str] = field(
+        default_factory=set
+    )  # the conversations where the person declined a language model
 
 
 @dataclass
@@ -117,8 +125,8 @@ class NotesState:
 
 @dataclass(frozen=True)
 class Cited:
-    """The passage that the document page shows, the answer that quotes it, the visible page if it is another, and the panel of
-    the chat to go back to."""
+    """The passage that the document page shows, the answer that quotes it, the visible page if it is another,
+    and the panel of the chat to go back to."""
 
     source: Source
     answer: str
@@ -171,7 +179,8 @@ class EvaluateState:
 
 @dataclass
 class SettingsState:
-    page: str = ""  # the open page of the settings: "answers", or "prompts.refine" with one prompt open; "": the first
+    # the open page of the settings: "answers", or "prompts.refine" with one prompt open; "": the first
+    page: str = ""
     report: ConnectionReport | None = None  # of the last connection test
     model_problem: Problem | None = None  # the last error of a download or deletion
     prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # unsaved texts, by prompt
@@ -184,11 +193,17 @@ class Session:
     appearance: str | None = None  # "light", "dark" or "", the browser's, if it was chosen in this tab
     index: str = "main"  # the open index, see lectern.indexes
     panel: str = ""  # the open side panel: "kind.message", or "kind.message.number"
-    turned: tuple[str, int, str] = ("", 0, "")  # the page that a person turned to in a panel: the panel, its index, its label
+    turned: tuple[str, int, str] = (
+        "",
+        0,
+        "",
+    )  # the page that a person turned to in a panel: the panel, its index, its label
     problem: Problem | None = None  # the error of the last question
     notice: str = ""  # the next toast
     confirm: Confirm | None = None  # what needs the person's consent
-    being_read: set[str] = field(default_factory=set)  # the files that the progress bar in the sidebar counts, finished or not
+    being_read: set[str] = field(
+        default_factory=set
+    )  # the files that the progress bar in the sidebar counts, finished or not
     reading_bar: DeltaGenerator | None = None  # that bar
     address: AddressState = field(default_factory=AddressState)
     ask: AskState = field(default_factory=AskState)
@@ -218,11 +233,14 @@ def open_index(index_id: str) -> None:
     )
     fill_widget("_session", anew)
     _run.context = None
-    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])  # they belong to the other index
+    forget_widgets(
+        *[key for key in map(str, st.session_state) if key.endswith("_files")]
+    )  # they belong to the other index
 
 
 class _Run(threading.local):
-    """The session of the last script run in this thread. It is cached, because every text of a screen reads its language."""
+    """The session of the last script run in this thread. It is cached, because every text of a screen reads
+    its language."""
 
     context: object = None
     session: Session
@@ -256,8 +274,8 @@ def fill_new_widget(key: str, value: object) -> None:
 def menu_key(name: str) -> str:
     """The current key of a widget in a menu, which may be closed.
 
-    The browser ignores a new value for a widget that it does not show, and sends the old one again with the next click. So
-    `fill_menu` changes the key, which makes a new widget.
+    The browser ignores a new value for a widget that it does not show, and sends the old one again with the
+    next click. So `fill_menu` changes the key, which makes a new widget.
     """
     return f"{widget(f'{name}_number') or 0}_{name}"
 
@@ -287,8 +305,9 @@ def event(key: str, name: str) -> dict[str, Any]:
 def _without_interruption(access: Callable[[], T]) -> T:
     """Accesses the session. In a callback, the next click cannot interrupt this.
 
-    Streamlit may end the run of a script at any access to the session, if there is another click. While a screen is drawn this
-    is fine, because the screen is out of date. A callback would not finish, and the effect of the first click would be lost.
+    Streamlit may end the run of a script at any access to the session, if there is another click. While a
+    screen is drawn this is fine, because the screen is out of date. A callback would not finish, and the
+    effect of the first click would be lost.
     """
     waiting: list[Callable[[], bool]] = []
     while True:

@@ -1,7 +1,7 @@
 """The loop of every agent: ask the model, run the tools it calls, show it their results, until it answers.
 
-In each round the model is called once and may call tools. After the last round the model must answer with what it has. A task
-stores only its finished rounds: its answer, sources and passages are computed from them.
+In each round the model is called once and may call tools. After the last round the model must answer with
+what it has. A task stores only its finished rounds: its answer, sources and passages are computed from them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class ToolRetriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model's call of a tool. `problem` is the reason why the tool cannot run with this call, in words for the model."""
+    """A model's call of a tool. `problem` is the reason why the tool cannot run with this call, in words for
+    the model."""
 
     tool: str
     arguments: Any = None
@@ -118,8 +119,8 @@ class Agent(ChatEngine):
         allow_parallel_tool_calls: bool = True,
         verbose: bool = False,
     ) -> None:
-        """ConfigError for a model that cannot do what this agent needs. ValueError for tools and a retriever of tools together,
-        two tools of one name, and less than one round."""
+        """ConfigError for a model that cannot do what this agent needs. ValueError for tools and a retriever
+        of tools together, two tools of one name, and less than one round."""
         if tools and tool_retriever is not None:
             raise ValueError("give tools or tool_retriever, not both")
         if max_iterations < 1:
@@ -160,7 +161,8 @@ class Agent(ChatEngine):
         """`context`, background for the model, is appended to the system prompt. `verbose` logs each step.
 
         `default_tool_choice` applies to the first round of each message; later rounds use "auto". Without
-        `allow_parallel_tool_calls` only the first of several calls in a round runs; each other call returns an error.
+        `allow_parallel_tool_calls` only the first of several calls in a round runs; each other call returns
+        an error.
         """
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
@@ -178,8 +180,8 @@ class Agent(ChatEngine):
         )
 
     def run(self, user_msg: str | ChatMessage, **options: Any) -> Any:
-        """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has a conversation of
-        its own; options are those of `ragcore.agent.workflow.AgentWorkflow.run`."""
+        """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has
+        a conversation of its own; options are those of `ragcore.agent.workflow.AgentWorkflow.run`."""
         from ragcore.agent import workflow
 
         kind = workflow.FunctionAgent if self.calls_functions else workflow.ReActAgent
@@ -187,24 +189,37 @@ class Agent(ChatEngine):
         return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(
-        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self,
+        message: str | QueryBundle,
+        chat_history: Sequence[ChatMessage] | None = None,
+        tool_choice: str | None = None,
     ) -> AgentChatResponse:
-        """`tool_choice`, for the first round: "auto", "none", "required" or a tool's name. QuestionError, LLMErrors.
+        """`tool_choice`, for the first round: "auto", "none", "required" or a tool's name. QuestionError,
+        LLMErrors.
 
-        `chat_history`, even an empty one, takes the place of the conversation so far. A tool that fails is no error.
+        `chat_history`, even an empty one, takes the place of the conversation so far. A tool that fails is no
+        error.
         """
         return self.stream_chat(message, chat_history, tool_choice).whole_reply()
 
     def stream_chat(
-        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self,
+        message: str | QueryBundle,
+        chat_history: Sequence[ChatMessage] | None = None,
+        tool_choice: str | None = None,
     ) -> StreamingAgentChatResponse:
-        """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
-        no part of `response`. A stream closed early leaves no call of a tool in the conversation."""
-        return self._turn(message, chat_history, lambda text, history: self._reply_of(self._task(text, history, tool_choice)))
+        """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are
+        pieces too, and no part of `response`. A stream closed early leaves no call of a tool in the
+        conversation."""
+        return self._turn(
+            message,
+            chat_history,
+            lambda text, history: self._reply_of(self._task(text, history, tool_choice)),
+        )
 
     def query(self, query: str | QueryBundle) -> Response:
-        """The answer in a conversation of its own: it knows nothing of the one so far, and is not remembered. So an agent may
-        stand behind a tool of another. QuestionError, LLMErrors."""
+        """The answer in a conversation of its own: it knows nothing of the one so far, and is not remembered.
+        So an agent may stand behind a tool of another. QuestionError, LLMErrors."""
         message = as_bundle(query).query_str
         refuse_empty(message)
         with span(self.span_name, mode=self.mode, question=message) as step:
@@ -225,11 +240,14 @@ class Agent(ChatEngine):
         """The answer, or the tools to call."""
 
     @abstractmethod
-    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+    def _messages(
+        self, generation: Generation, calls: Sequence[Call], results: Sequence[str]
+    ) -> tuple[ChatMessage, ...]:
         """The messages by which the model sees a round with tool calls in its next call."""
 
     def _stream_answer(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
-        """Yields the pieces that belong to an answer. Returns the generation and the text that was yielded."""
+        """Yields the pieces that belong to an answer. Returns the generation and the text that was
+        yielded."""
         streamed = ""
         with closing(pieces):
             while True:
@@ -244,7 +262,11 @@ class Agent(ChatEngine):
         return self._reply_of(self._task(message, history, None))
 
     def _task(self, message: str, history: Sequence[ChatMessage], tool_choice: str | None) -> Task:
-        tools = self._tools if self._tool_retriever is None else _by_name(as_tools(self._tool_retriever.retrieve(message)))
+        tools = (
+            self._tools
+            if self._tool_retriever is None
+            else _by_name(as_tools(self._tool_retriever.retrieve(message)))
+        )
         return Task(message, tuple(history), tools, tool_choice or self._default_tool_choice)
 
     def _reply_of(self, task: Task) -> Reply:
@@ -298,11 +320,13 @@ class Agent(ChatEngine):
         task.rounds.append(done)
 
     def _answer_from_results(self, task: Task) -> Generator[str, None, str]:
-        """Ask a model that answers nothing after its tools have run once more, with their results as passages. If it still
-        answers nothing, the last result is the answer."""
+        """Ask a model that answers nothing after its tools have run once more, with their results as
+        passages. If it still answers nothing, the last result is the answer."""
         results: dict[str, None] = {}  # as an ordered set
         for done in task.rounds:
-            for output, result in zip(done.outputs, done.observations, strict=False):  # a call without a tool has no output
+            for output, result in zip(
+                done.outputs, done.observations, strict=False
+            ):  # a call without a tool has no output
                 if not output.is_error:
                     results[result] = None
         answer = ""
@@ -322,11 +346,15 @@ class Agent(ChatEngine):
             return (yield from self._ask(task, last=last))
 
     def _ask(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
-        """The model's next generation and the text that was yielded. EmptyAnswerError, even if the model allows it."""
-        generation, streamed = yield from self._stream_answer(task, self._llm.stream(self._call(task, last=last)))
+        """The model's next generation and the text that was yielded. EmptyAnswerError, even if the model
+        allows it."""
+        generation, streamed = yield from self._stream_answer(
+            task, self._llm.stream(self._call(task, last=last))
+        )
         if not generation.text.strip() and not generation.tool_calls:
             raise EmptyAnswerError(
-                f"{self._llm.metadata.model_name} gave an empty answer twice.", hint="Ask again, or choose another model."
+                f"{self._llm.metadata.model_name} gave an empty answer twice.",
+                hint="Ask again, or choose another model.",
             )
         return generation, streamed
 
@@ -352,11 +380,18 @@ class Agent(ChatEngine):
         tool = task.tools.get(call.tool)
         if tool is not None and not call.problem:
             return run_tool(tool, call.arguments)
-        problem = call.problem or f"there is no tool called {call.tool!r}. The tools are: {', '.join(task.tools) or 'none'}."
-        output = ToolOutput(f"Error: {problem}", call.tool, {"args": (), "kwargs": call.arguments}, is_error=True)
+        problem = (
+            call.problem
+            or f"there is no tool called {call.tool!r}. The tools are: {', '.join(task.tools) or 'none'}."
+        )
+        output = ToolOutput(
+            f"Error: {problem}", call.tool, {"args": (), "kwargs": call.arguments}, is_error=True
+        )
         if not call.tool:  # the reply was unreadable
             return output
-        with span("tool", tool=call.tool, arguments=as_json(call.arguments), result=output.content, is_error=True):
+        with span(
+            "tool", tool=call.tool, arguments=as_json(call.arguments), result=output.content, is_error=True
+        ):
             return output
 
     def _fit(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
@@ -384,14 +419,18 @@ def _passages_by_id(outputs: Sequence[ToolOutput]) -> dict[str, NodeWithScore]:
 def _observation(output: ToolOutput, places: Mapping[str, int]) -> str:
     """The content with its citations renumbered to the passages of all tools."""
     nodes = output.source_nodes
-    return renumber_citations(Response(output.content, nodes), places, len(places)) if nodes else output.content
+    return (
+        renumber_citations(Response(output.content, nodes), places, len(places)) if nodes else output.content
+    )
 
 
 def _only_nothing_found(task: Task) -> bool:
     """Whether the tools only searched for passages, returned none, and the answer repeats that."""
     answer = task.last.answer if task.last else None
     outputs = task.sources
-    return any(output.content == answer for output in outputs) and all(output.source_nodes == () for output in outputs)
+    return any(output.content == answer for output in outputs) and all(
+        output.source_nodes == () for output in outputs
+    )
 
 
 def _last_result(task: Task) -> str:

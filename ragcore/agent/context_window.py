@@ -17,18 +17,26 @@ LEAST_RESULT = 16  # tokens; a tool's result is not cut shorter
 
 
 def fit_call(
-    llm: LLM, call: LLMCall, before: Sequence[ChatMessage], message: str, rounds: Sequence[ChatMessage], coda: str = ""
+    llm: LLM,
+    call: LLMCall,
+    before: Sequence[ChatMessage],
+    message: str,
+    rounds: Sequence[ChatMessage],
+    coda: str = "",
 ) -> LLMCall:
     """The call with conversation, message and rounds, and the `coda` at the end of the last round.
 
-    The oldest messages are dropped first, then the tools' results are cut at their ends. The span "pack" counts what was
-    dropped and cut. ContextWindowError if the message, the instructions and the tools alone do not fit.
+    The oldest messages are dropped first, then the tools' results are cut at their ends. The span "pack"
+    counts what was dropped and cut. ContextWindowError if the message, the instructions and the tools alone
+    do not fit.
     """
     with span("pack", prompt=call.prompt.name) as step:
         window = llm.metadata.context_window - llm.metadata.num_output
         user = ChatMessage(MessageRole.USER, message)
         bare = replace(call, history=(user,)).messages()
-        needed = sum(llm.count_tokens(item.content) + MESSAGE_TOKENS for item in bare) + llm.count_tokens(coda)
+        needed = sum(llm.count_tokens(item.content) + MESSAGE_TOKENS for item in bare) + llm.count_tokens(
+            coda
+        )
         needed += llm.count_tokens(json.dumps(call.tools)) if call.tools else 0
         if needed > window:
             raise _too_small(llm, needed)

@@ -15,7 +15,9 @@ from ragcore.prompts.wording import AGENT
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.json_replies import parse_loose_json
 
-ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call this one again if it is still needed."
+ONE_AT_A_TIME = (
+    "only one tool can be called at a time, and another was. Call this one again if it is still needed."
+)
 
 
 class FunctionCallingAgent(Agent):
@@ -25,7 +27,9 @@ class FunctionCallingAgent(Agent):
     >>> from ragcore.tools import FunctionTool
     >>> def add(a: int, b: int) -> int:
     ...     return a + b
-    >>> llm = ScriptedLLM([ToolCall.of("call_1", "add", '{"a": 1, "b": 2}'), "It is 3."], is_function_calling_model=True)
+    >>> llm = ScriptedLLM(
+    ...     [ToolCall.of("call_1", "add", '{"a": 1, "b": 2}'), "It is 3."], is_function_calling_model=True
+    ... )
     >>> str(FunctionCallingAgent.from_tools([FunctionTool.from_defaults(add)], llm=llm).chat("1 + 2?"))
     'It is 3.'
     """
@@ -42,13 +46,20 @@ class FunctionCallingAgent(Agent):
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         calls = [read_call(call) for call in generation.tool_calls]
         if not self._parallel:
-            calls[1:] = [Call(call.tool, call.arguments, call.id, problem=ONE_AT_A_TIME) for call in calls[1:]]
+            calls[1:] = [
+                Call(call.tool, call.arguments, call.id, problem=ONE_AT_A_TIME) for call in calls[1:]
+            ]
         return calls or generation.text
 
-    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+    def _messages(
+        self, generation: Generation, calls: Sequence[Call], results: Sequence[str]
+    ) -> tuple[ChatMessage, ...]:
         result_messages = (
             ChatMessage(
-                MessageRole.TOOL, escape_marks(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
+                MessageRole.TOOL,
+                escape_marks(result, numbered=False),
+                call.tool,
+                {"tool_call_id": call.id, "name": call.tool},
             )
             for call, result in zip(calls, results, strict=True)
         )
@@ -70,8 +81,8 @@ class OpenAIAgent(FunctionCallingAgent):
 
 
 def read_call(tool_call: Mapping[str, Any]) -> Call:
-    """Parse a model's call in OpenAI's format. Missing arguments become {}. Unreadable ones stay a text, and the call's
-    `problem` describes the error."""
+    """Parse a model's call in OpenAI's format. Missing arguments become {}. Unreadable ones stay a text, and
+    the call's `problem` describes the error."""
     function = tool_call["function"]
     raw_arguments = function.get("arguments")
     call = Call(str(function["name"]), {}, str(tool_call.get("id", "")))
@@ -80,6 +91,9 @@ def read_call(tool_call: Mapping[str, Any]) -> Call:
     try:
         arguments = parse_loose_json(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
     except ValueError as error:
-        problem = f"the arguments of {call.tool} cannot be read as JSON ({error}). Send them again as one JSON object."
+        problem = (
+            f"the arguments of {call.tool} cannot be read as JSON ({error}). Send them again as one "
+            "JSON object."
+        )
         return Call(call.tool, raw_arguments, call.id, problem)
     return Call(call.tool, {} if arguments is None else arguments, call.id)

@@ -1,8 +1,9 @@
-"""The ReAct agent calls tools through any model, as text in a fixed form (Yao et al. 2022, https://arxiv.org/abs/2210.03629).
-The conversation stores messages and answers; thoughts and observations last for one task.
+"""The ReAct agent calls tools through any model, as text in a fixed form (Yao et al. 2022,
+https://arxiv.org/abs/2210.03629). The conversation stores messages and answers; thoughts and observations
+last for one task.
 
-Small models often answer at once. If a tool searches documents, the agent rejects the first answer that comes before any tool
-call. A second one is accepted, with a notice that nothing was looked up.
+Small models often answer at once. If a tool searches documents, the agent rejects the first answer that comes
+before any tool call. A second one is accepted, with a notice that nothing was looked up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from itertools import repeat
 
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.agent.function_calling import read_call
-from ragcore.agent.react_reply import ActionReasoningStep, UnreadableReplyError, answer_so_far, read_reply, thought_in
+from ragcore.agent.react_reply import (
+    ActionReasoningStep,
+    UnreadableReplyError,
+    answer_so_far,
+    read_reply,
+    thought_in,
+)
 from ragcore.extractive.fixed_replies import NOT_LOOKED_UP, in_language_of
 from ragcore.llms.base import Generation, LLMCall, Stream
 from ragcore.llms.text_tool_calls import calls_in, may_be_calls
@@ -27,7 +34,8 @@ __path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.age
 
 
 class ReActAgent(Agent):
-    """Calls one tool per round. The answer to an unreadable reply is its error, and the model tries again in the next round.
+    """Calls one tool per round. The answer to an unreadable reply is its error, and the model tries again in
+    the next round.
 
     This agent ignores `tool_choice`: the model chooses.
 
@@ -69,13 +77,17 @@ class ReActAgent(Agent):
             return f"{read.response}\n\n{in_language_of(task.message, NOT_LOOKED_UP)}"
         return [Call("", problem=LOOK_FIRST)]
 
-    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+    def _messages(
+        self, generation: Generation, calls: Sequence[Call], results: Sequence[str]
+    ) -> tuple[ChatMessage, ...]:
         text = generation.text.strip()
         if calls[0].tool:
             # A model often invents an observation behind its action. The text is rebuilt without it.
             arguments = json.dumps(calls[0].arguments, ensure_ascii=False)
             text = f"Thought: {thought_in(text)}\nAction: {calls[0].tool}\nAction Input: {arguments}"
-        return ChatMessage(MessageRole.ASSISTANT, text), ChatMessage(MessageRole.USER, observation(results[0]))
+        return ChatMessage(MessageRole.ASSISTANT, text), ChatMessage(
+            MessageRole.USER, observation(results[0])
+        )
 
     def _stream_answer(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
         text = streamed = ""

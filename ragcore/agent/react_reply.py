@@ -1,9 +1,9 @@
 """Parses a model's reply in the ReAct form: a call of a tool, or the answer (Yao et al. 2022,
 https://arxiv.org/abs/2210.03629).
 
-The first line that begins with Action: or Answer: decides; the text behind the action is ignored. Labels may be in any case,
-bold, or headings. If a mark or a fence opens before the answer, its closing is removed from the answer. A reply without labels
-is an answer. `parse_loose_json` reads the arguments and never guesses.
+The first line that begins with Action: or Answer: decides; the text behind the action is ignored. Labels may
+be in any case, bold, or headings. If a mark or a fence opens before the answer, its closing is removed from
+the answer. A reply without labels is an answer. `parse_loose_json` reads the arguments and never guesses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ def read_reply(reply: str, tools: Collection[str] = ()) -> ActionReasoningStep |
     thought = _thought(reply[: decisive.start()])
     if _kind(decisive) == "answer":
         return ResponseReasoningStep(thought, _require_text(_answer(reply, decisive)))
-    later = (label.start() for label in labels if label.start() > decisive.start() and _kind(label) != "action input")
+    later = (
+        label.start()
+        for label in labels
+        if label.start() > decisive.start() and _kind(label) != "action input"
+    )
     name, arguments, written = _action(reply, decisive.end(), next(later, len(reply)))
     return ActionReasoningStep(thought, _name(name, tools), arguments, written)
 
@@ -55,7 +59,8 @@ parse_action_reasoning_step = read_reply
 
 
 def extract_tool_use(input_text: str) -> tuple[str, str, str]:
-    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError if the reply calls no tool.
+    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError if the reply calls no
+    tool.
 
     >>> extract_tool_use('Thought: I add. Action: add\\nAction: add\\nAction Input: {"a": 1}')[1:]
     ('add', '{"a": 1}')
@@ -86,7 +91,8 @@ def thought_in(reply: str) -> str:
 
 
 def answer_so_far(text: str) -> str:
-    """The part of the answer that later pieces of the reply cannot change; "" while the reply may become an action."""
+    """The part of the answer that later pieces of the reply cannot change; "" while the reply may become an
+    action."""
     labels = list(_LABEL.finditer(text))
     for label in labels:
         if _kind(label) == "answer":
@@ -103,7 +109,8 @@ def answer_so_far(text: str) -> str:
 
 
 def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]:
-    """The tool's name at `start`, its arguments, and the text of the arguments, whose label must be before `end`."""
+    """The tool's name at `start`, its arguments, and the text of the arguments, whose label must be before
+    `end`."""
     label = _INPUT.search(reply, start, end)
     head = reply[start : label.start() if label else end]
     name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0]
@@ -118,14 +125,19 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]
         arguments, finish = parse_json_at(reply, begin.end())
         return name, arguments, reply[begin.end() : finish]
     except ValueError as error:
-        raise UnreadableReplyError(f"what stands behind Action Input: cannot be read as JSON ({error})") from error
+        raise UnreadableReplyError(
+            f"what stands behind Action Input: cannot be read as JSON ({error})"
+        ) from error
 
 
 def _name(written: str, tools: Collection[str]) -> str:
     """The name without the marks around it. If only its first word is a tool, that word."""
     bare = written.strip(_AROUND)
     plain = bare.strip(_MARKS + _QUOTES)
-    first, plain_first = bare.partition(" ")[0].strip(_AROUND), plain.partition(" ")[0].strip(_MARKS + _QUOTES)
+    first, plain_first = (
+        bare.partition(" ")[0].strip(_AROUND),
+        plain.partition(" ")[0].strip(_MARKS + _QUOTES),
+    )
     marked = bare.startswith("- ") or bare[0] == bare[-1] == "_"
     known = (name for name in (bare, plain, first, plain_first) if name in tools)
     return next(known, plain if marked else bare)
@@ -141,7 +153,8 @@ def _read_without_label(reply: str, labels: list[re.Match[str]]) -> ResponseReas
 
 
 def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:
-    """The text behind its label. While it is `growing`, an end that may close a mark or a fence is cut off."""
+    """The text behind its label. While it is `growing`, an end that may close a mark or a fence is cut
+    off."""
     answer = reply[label.end() :]
     if len(_FENCE.findall(reply[: label.start()])) % 2:
         answer = _without_fence(answer, growing=growing)
@@ -193,7 +206,8 @@ _LABEL = re.compile(
 )
 _INPUT = re.compile(r"action[ \t_]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNORECASE)
 _INLINE_ANSWER = re.compile(
-    r"[*_`]*(?:\b(?:Final )?Answer|(?<=[.!?]\s)(?i:(?:final )?answer))[*_`]*[ \t]*[:\uff1a][*_`]*"  # "no answer: ..." is prose
+    # "no answer: ..." is prose
+    r"[*_`]*(?:\b(?:Final )?Answer|(?<=[.!?]\s)(?i:(?:final )?answer))[*_`]*[ \t]*[:\uff1a][*_`]*"
 )
 _BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?:\w+\()?(?=\{)")
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)

@@ -21,7 +21,10 @@ def messages_to_xml_format(messages: Sequence[ChatMessage]) -> list[ChatMessage]
     ['\\t<user>', '\\t\\t<message>Hello</message>', '\\t</user>']
     """
     system = [message for message in messages[:1] if message.role is MessageRole.SYSTEM]
-    turns = (f"\t<{each.role.value}>\n\t\t<message>{each.content}</message>\n\t</{each.role.value}>" for each in messages)
+    turns = (
+        f"\t<{each.role.value}>\n\t\t<message>{each.content}</message>\n\t</{each.role.value}>"
+        for each in messages
+    )
     text = "\n".join(["<current_conversation>", *turns, "</current_conversation>"])
     return [*system, ChatMessage(MessageRole.USER, f"{text}\n\n{INSTRUCTION}")]
 
@@ -31,5 +34,7 @@ async def generate_structured_response(
 ) -> dict[str, Any]:
     """The fields of the object. LLMProtocolError if the model's answer has another form."""
     conversation = messages_to_xml_format(messages)[-1].content
-    form = await llm.astructured_predict(output_cls, PromptTemplate("{conversation}"), conversation=conversation)
+    form = await llm.astructured_predict(
+        output_cls, PromptTemplate("{conversation}"), conversation=conversation
+    )
     return form.model_dump()

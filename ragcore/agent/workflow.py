@@ -1,15 +1,19 @@
-"""Agents as workflows (extra: workflow): they are awaited, send events while they work, and hand over to each other.
+"""Agents as workflows (extra: workflow): they are awaited, send events while they work, and hand over to each
+other.
 
 >>> import asyncio
 >>> from ragcore.llms import ScriptedLLM
->>> agent = FunctionAgent(llm=ScriptedLLM(["Hello!"], is_function_calling_model=True), system_prompt="You greet people.")
+>>> agent = FunctionAgent(
+...     llm=ScriptedLLM(["Hello!"], is_function_calling_model=True), system_prompt="You greet people."
+... )
 >>> async def main() -> str:
 ...     return str(await agent.run("Good morning"))
 >>> asyncio.run(main())
 'Hello!'
 
-A run repeats two steps: it asks the model, then calls the requested tools in parallel, until the model answers. The context's
-store has "memory", "state" and the current agent; they last between steps, and between runs with the same `Context`.
+A run repeats two steps: it asks the model, then calls the requested tools in parallel, until the model
+answers. The context's store has "memory", "state" and the current agent; they last between steps, and between
+runs with the same `Context`.
 """
 
 from __future__ import annotations
@@ -42,7 +46,15 @@ from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
 from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, check_arguments
+from ragcore.tools import (
+    ArgumentsError,
+    BaseTool,
+    FunctionTool,
+    ToolOutput,
+    ToolSelection,
+    as_tools,
+    check_arguments,
+)
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
@@ -50,11 +62,16 @@ __all__ = [
     "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
 ]  # fmt: skip
 
-__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
+__path__: list[
+    str
+] = []  # so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
 MAX_ITERATIONS = 20
 HANDOFF = "handoff"
 STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"
-HANDOFF_PROMPT = "Hand the conversation over to another agent that can do more for the user.\nThe agents are:\n{agent_info}"
+HANDOFF_PROMPT = (
+    "Hand the conversation over to another agent that can do more for the user.\nThe agents are:\n"
+    "{agent_info}"
+)
 HANDOFF_OUTPUT = "Agent {to_agent} works on this now, because: {reason}\nGo on with the user's request."
 
 
@@ -73,7 +90,9 @@ class AgentWorkflow(PromptMixin, Workflow):
     'Agent'
     """
 
-    prompt_attributes: ClassVar = {name: name for name in ("handoff_prompt", "handoff_output_prompt", "state_prompt")}
+    prompt_attributes: ClassVar = {
+        name: name for name in ("handoff_prompt", "handoff_output_prompt", "state_prompt")
+    }
 
     def __init__(
         self,
@@ -90,7 +109,8 @@ class AgentWorkflow(PromptMixin, Workflow):
         verbose: bool = False,
     ) -> None:
         """`output_cls`: when an agent has answered, its model writes the conversation into this form. With
-        `early_stopping_method` "generate" an agent that used up its rounds answers from what it has; "force" is an error."""
+        `early_stopping_method` "generate" an agent that used up its rounds answers from what it has; "force"
+        is an error."""
         super().__init__(timeout=timeout, verbose=verbose)
         self.agents = {agent.name: agent for agent in agents}
         if not agents or len(self.agents) < len(agents):
@@ -119,7 +139,8 @@ class AgentWorkflow(PromptMixin, Workflow):
         system_prompt: str | None = None,
         **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: a FunctionAgent if the model calls functions, else a ReActAgent. `options` as above."""
+        """One agent with these tools: a FunctionAgent if the model calls functions, else a ReActAgent.
+        `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
         return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
@@ -135,8 +156,8 @@ class AgentWorkflow(PromptMixin, Workflow):
         start_event: AgentWorkflowStartEvent | None = None,
         **others: Any,
     ) -> WorkflowHandler:
-        """Await the returned handler for the answer, or iterate over its `stream_events()`. With the context of an earlier run
-        it continues that conversation and state."""
+        """Await the returned handler for the answer, or iterate over its `stream_events()`. With the context
+        of an earlier run it continues that conversation and state."""
         event = start_event or AgentWorkflowStartEvent(
             user_msg=user_msg,
             chat_history=list(chat_history) if chat_history is not None else None,
@@ -147,14 +168,17 @@ class AgentWorkflow(PromptMixin, Workflow):
         )
         return super().run(ctx=ctx, start_event=event)
 
-    # --- the steps ------------------------------------------------------------------------------------------------------
+    # --- the steps
+    # ------------------------------------------------------------------------------------------------------
 
     @step
     async def begin(self, ctx: Context, ev: AgentWorkflowStartEvent) -> _Turn:
         """Take the message into the conversation."""
         store = ctx.store
         if ev.memory is not None or await store.get("memory", default=None) is None:
-            await store.set("memory", ev.memory or ChatMemoryBuffer.from_defaults(llm=self.agents[self.root_agent].llm))
+            await store.set(
+                "memory", ev.memory or ChatMemoryBuffer.from_defaults(llm=self.agents[self.root_agent].llm)
+            )
         if await store.get("state", default=None) is None:
             await store.set("state", dict(self.initial_state))
         memory = await store.get("memory")
@@ -185,7 +209,9 @@ class AgentWorkflow(PromptMixin, Workflow):
         await store.set("rounds", rounds)
         last = rounds > most
         if last and await store.get("early_stopping_method") != "generate":
-            raise RagError(f"{agent.name} has not answered after {most} rounds.", hint="Raise max_iterations of run().")
+            raise RagError(
+                f"{agent.name} has not answered after {most} rounds.", hint="Raise max_iterations of run()."
+            )
         tools = [] if last else await self._tools_of(agent, await store.get("user_msg_str"))
         memory, scratchpad = await store.get("memory"), await _read_scratchpad(ctx)
         system = [ChatMessage(MessageRole.SYSTEM, agent.system_prompt)] if agent.system_prompt else []
@@ -201,33 +227,49 @@ class AgentWorkflow(PromptMixin, Workflow):
             return await self._end(ctx, agent, output)
         await store.set("calls", [call.tool_id for call in output.tool_calls])
         for call in output.tool_calls:
-            ctx.send_event(ToolCall(tool_id=call.tool_id, tool_name=call.tool_name, tool_kwargs=dict(call.tool_kwargs)))
+            ctx.send_event(
+                ToolCall(tool_id=call.tool_id, tool_name=call.tool_name, tool_kwargs=dict(call.tool_kwargs))
+            )
         return None
 
     @step
     async def call(self, ctx: Context, ev: ToolCall) -> _Called:
         """Call one tool."""
         agent = self.agents[await ctx.store.get("current_agent_name")]
-        tools = {tool.metadata.name: tool for tool in await self._tools_of(agent, await ctx.store.get("user_msg_str"))}
-        ctx.write_event_to_stream(ToolCall(**{name: getattr(ev, name) for name in ("tool_id", "tool_name", "tool_kwargs")}))
+        tools = {
+            tool.metadata.name: tool
+            for tool in await self._tools_of(agent, await ctx.store.get("user_msg_str"))
+        }
+        ctx.write_event_to_stream(
+            ToolCall(**{name: getattr(ev, name) for name in ("tool_id", "tool_name", "tool_kwargs")})
+        )
         tool = tools.get(ev.tool_name)
         if tool is None:
             known = ", ".join(tools) or "none"
             output = ToolOutput(
-                f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.", ev.tool_name, is_error=True
+                f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.",
+                ev.tool_name,
+                is_error=True,
             )
         else:
             output = await _output_of(tool, ev.tool_kwargs, ctx)
         direct = tool is not None and tool.metadata.return_direct and not output.is_error
         result = _Called(
-            tool_id=ev.tool_id, tool_name=ev.tool_name, tool_kwargs=ev.tool_kwargs, tool_output=output, return_direct=direct
+            tool_id=ev.tool_id,
+            tool_name=ev.tool_name,
+            tool_kwargs=ev.tool_kwargs,
+            tool_output=output,
+            return_direct=direct,
         )
-        ctx.write_event_to_stream(ToolCallResult(**{name: getattr(result, name) for name in ToolCallResult.model_fields}))
+        ctx.write_event_to_stream(
+            ToolCallResult(**{name: getattr(result, name) for name in ToolCallResult.model_fields})
+        )
         return result
 
     @step
     async def collect(self, ctx: Context, ev: _Called) -> _Turn | StopEvent | None:
-        """Wait for all tools of a round, then ask the model again, or end with the result of a `return_direct` tool."""
+        """Wait for all tools of a round, then ask the model again, or end with the result of a
+        `return_direct` tool."""
         store = ctx.store
         calls = await store.get("calls")
         collected = ctx.collect_events(ev, [_Called] * len(calls))
@@ -238,7 +280,9 @@ class AgentWorkflow(PromptMixin, Workflow):
         agent = self.agents[await store.get("current_agent_name")]
         scratchpad = [*await _read_scratchpad(ctx), *agent.observations(results)]
         await _write_scratchpad(ctx, scratchpad)
-        direct = next((result for result in results if result.return_direct and result.tool_name != HANDOFF), None)
+        direct = next(
+            (result for result in results if result.return_direct and result.tool_name != HANDOFF), None
+        )
         if direct is not None:
             answer = ChatMessage(MessageRole.ASSISTANT, direct.tool_output.content)
             await _write_scratchpad(ctx, [*scratchpad, answer])
@@ -258,7 +302,9 @@ class AgentWorkflow(PromptMixin, Workflow):
             form = self.structured_output_fn(await memory.aget())
             output.structured_response = await form if hasattr(form, "__await__") else form
         elif self.output_cls is not None:
-            output.structured_response = await generate_structured_response(await memory.aget(), agent.llm, self.output_cls)
+            output.structured_response = await generate_structured_response(
+                await memory.aget(), agent.llm, self.output_cls
+            )
         if output.structured_response is not None:
             ctx.write_event_to_stream(AgentStreamStructuredOutput(output=output.structured_response))
         return StopEvent(result=output)
@@ -308,12 +354,14 @@ class BaseWorkflowAgent(AgentWorkflow):
         timeout: float | None = None,
         verbose: bool = False,
     ) -> None:
-        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, None for all
-        of them. Without `streaming` the answer is one AgentStream event."""
+        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an
+        AgentWorkflow, None for all of them. Without `streaming` the answer is one AgentStream event."""
         self.name, self.description, self.system_prompt = name, description, system_prompt
         self.tools: list[BaseTool] = as_tools(tools or ())
         if any(tool.metadata.name == HANDOFF for tool in self.tools):
-            raise ValueError(f"{HANDOFF!r} is the name of the tool that hands over to another agent; choose another")
+            raise ValueError(
+                f"{HANDOFF!r} is the name of the tool that hands over to another agent; choose another"
+            )
         self.tool_retriever, self.can_handoff_to, self.streaming = tool_retriever, can_handoff_to, streaming
         self.llm = services(llm).llm
         super().__init__(
@@ -328,15 +376,22 @@ class BaseWorkflowAgent(AgentWorkflow):
         )
 
     async def take_step(
-        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+        self,
+        ctx: Context,
+        messages: list[ChatMessage],
+        scratchpad: list[ChatMessage],
+        tools: Sequence[BaseTool],
     ) -> AgentOutput:
-        """The model's reply to the conversation and to the run so far (`scratchpad`). Pieces go to the stream as they come."""
+        """The model's reply to the conversation and to the run so far (`scratchpad`). Pieces go to the stream
+        as they come."""
         raise NotImplementedError
 
     def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         """The results of tools as the model sees them."""
         return [
-            ChatMessage(MessageRole.TOOL, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id})
+            ChatMessage(
+                MessageRole.TOOL, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id}
+            )
             for each in results
         ]
 
@@ -354,14 +409,25 @@ class FunctionAgent(BaseWorkflowAgent):
     """
 
     def __init__(
-        self, *args: Any, initial_tool_choice: str | None = None, allow_parallel_tool_calls: bool = True, **options: Any
+        self,
+        *args: Any,
+        initial_tool_choice: str | None = None,
+        allow_parallel_tool_calls: bool = True,
+        **options: Any,
     ) -> None:
         """As BaseWorkflowAgent; `initial_tool_choice` is the tool that must be called first."""
         super().__init__(*args, **options)
-        self.initial_tool_choice, self.allow_parallel_tool_calls = initial_tool_choice, allow_parallel_tool_calls
+        self.initial_tool_choice, self.allow_parallel_tool_calls = (
+            initial_tool_choice,
+            allow_parallel_tool_calls,
+        )
 
     async def take_step(
-        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+        self,
+        ctx: Context,
+        messages: list[ChatMessage],
+        scratchpad: list[ChatMessage],
+        tools: Sequence[BaseTool],
     ) -> AgentOutput:
         if tools and not self.llm.metadata.is_function_calling_model:
             raise ConfigError(
@@ -385,18 +451,23 @@ class FunctionAgent(BaseWorkflowAgent):
         if response is None:
             raise RagError(f"{self.llm.metadata.model_name} answered with nothing.", hint="Ask again.")
         calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
-        return AgentOutput(response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name)
+        return AgentOutput(
+            response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name
+        )
 
     def _send(self, ctx: Context, response: Any) -> None:
         text = response.message.content or ""
         calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
         delta = text if response.delta is None else response.delta
-        event = AgentStream(delta=delta, response=text, current_agent_name=self.name, tool_calls=list(calls), raw=response.raw)
+        event = AgentStream(
+            delta=delta, response=text, current_agent_name=self.name, tool_calls=list(calls), raw=response.raw
+        )
         ctx.write_event_to_stream(event)
 
 
 class ReActAgent(BaseWorkflowAgent):
-    """For any model: it writes a thought and a tool's name as text, and reads the tool's result (Yao et al. 2022).
+    """For any model: it writes a thought and a tool's name as text, and reads the tool's result (Yao et al.
+    2022).
 
     >>> from ragcore.llms import ScriptedLLM
     >>> ReActAgent(tools=[abs], llm=ScriptedLLM()).tools[0].metadata.name
@@ -414,7 +485,11 @@ class ReActAgent(BaseWorkflowAgent):
             self.prompt = replace(self.prompt, messages=(ChatMessage(MessageRole.SYSTEM, text),))
 
     async def take_step(
-        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+        self,
+        ctx: Context,
+        messages: list[ChatMessage],
+        scratchpad: list[ChatMessage],
+        tools: Sequence[BaseTool],
     ) -> AgentOutput:
         cards = tuple(tool.metadata.card for tool in tools)
         system = "\n".join(message.content for message in messages if message.role is MessageRole.SYSTEM)
@@ -424,7 +499,9 @@ class ReActAgent(BaseWorkflowAgent):
             "tool_desc": cards,
             "tool_names": ", ".join(card.name for card in cards),
             "query_str": await ctx.store.get("user_msg_str"),
-            "observations": tuple(Passage(each.content) for each in scratchpad if each.role is MessageRole.USER),
+            "observations": tuple(
+                Passage(each.content) for each in scratchpad if each.role is MessageRole.USER
+            ),
         }
         talk = tuple(message for message in messages if message.role is not MessageRole.SYSTEM)
         text = ""
@@ -440,7 +517,9 @@ class ReActAgent(BaseWorkflowAgent):
         if isinstance(read, ActionReasoningStep):
             call = ToolSelection(new_id(), read.action, read.action_input)
             return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
-        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name)
+        return AgentOutput(
+            response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name
+        )
 
     def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
@@ -455,11 +534,14 @@ async def _read_scratchpad(ctx: Context) -> list[ChatMessage]:
 
 
 async def _write_scratchpad(ctx: Context, messages: Sequence[ChatMessage]) -> None:
-    await ctx.store.set("scratchpad", [message_to_dict(message) for message in messages])  # a context must fit JSON
+    await ctx.store.set(
+        "scratchpad", [message_to_dict(message) for message in messages]
+    )  # a context must fit JSON
 
 
 async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
-    """The tool's result; an error becomes a result. The tool receives the context if it has a parameter for it."""
+    """The tool's result; an error becomes a result. The tool receives the context if it has a parameter for
+    it."""
     try:
         values = check_arguments(tool.metadata, arguments)
     except ArgumentsError as error:
@@ -472,5 +554,9 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
         if type(error).__module__.startswith("workflows"):  # a step waits for an event by raising
             raise
         return ToolOutput(
-            f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True
+            f"Error: {error or type(error).__name__}",
+            tool.metadata.name,
+            {"kwargs": arguments},
+            error,
+            is_error=True,
         )

@@ -1,4 +1,5 @@
-"""The base of all chat engines: a turn reads the conversation when it begins and adds question and answer when it ends.
+"""The base of all chat engines: a turn reads the conversation when it begins and adds question and answer
+when it ends.
 
 So two threads may use one engine at once: the messages of one turn stay together.
 """
@@ -61,8 +62,9 @@ class AgentChatResponse:
 class Reply:
     """An answer that has not begun. An agent adds its results as it works.
 
-    An answer that is not `remembered` leaves the conversation as it was. `answer` is the answer itself, if the pieces also
-    include words before a call of a tool. `between` are messages to remember between question and answer.
+    An answer that is not `remembered` leaves the conversation as it was. `answer` is the answer itself, if
+    the pieces also include words before a call of a tool. `between` are messages to remember between question
+    and answer.
     """
 
     pieces: Generator[str, None, object]
@@ -80,7 +82,9 @@ class StreamingAgentChatResponse(AnswerStream):
     An agent's `sources` and `source_nodes` grow as it works.
     """
 
-    def __init__(self, pieces: Generator[str, None, object], reply: Reply, *, trace: Span | None = None) -> None:
+    def __init__(
+        self, pieces: Generator[str, None, object], reply: Reply, *, trace: Span | None = None
+    ) -> None:
         super().__init__(pieces, reply.source_nodes, trace=trace)
         self._reply = reply
 
@@ -121,9 +125,12 @@ class ChatEngine(PromptMixin, ABC):
 
     @abstractmethod
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
-        """Finds the passages, and prepares the answer to `message`. `history` is the part of the conversation that fits."""
+        """Finds the passages, and prepares the answer to `message`. `history` is the part of the conversation
+        that fits."""
 
-    def chat(self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
+    def chat(
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None
+    ) -> AgentChatResponse:
         """`chat_history`, even an empty one, replaces the conversation so far. QuestionError, LLMErrors."""
         return self.stream_chat(message, chat_history).whole_reply()
 
@@ -132,8 +139,8 @@ class ChatEngine(PromptMixin, ABC):
     ) -> StreamingAgentChatResponse:
         """Returns after the retrieval; the answer comes in pieces.
 
-        When the stream is closed early or fails, the text so far is remembered with the mark STOPPED; without any text nothing
-        is remembered, not even the question.
+        When the stream is closed early or fails, the text so far is remembered with the mark STOPPED; without
+        any text nothing is remembered, not even the question.
         """
         return self._turn(message, chat_history, self._reply)
 
@@ -166,7 +173,9 @@ class ChatEngine(PromptMixin, ABC):
         except BaseException as error:  # noted, whatever it is, and raised again
             finish(step, error)
             raise
-        pieces = stream_in(step, self._remember_pieces(message, chat_history, reply, count_calls(step, reply.pieces)))
+        pieces = stream_in(
+            step, self._remember_pieces(message, chat_history, reply, count_calls(step, reply.pieces))
+        )
         return StreamingAgentChatResponse(log_trace(step, pieces, self.verbose), reply, trace=step)
 
     def _history(self, chat_history: Sequence[ChatMessage] | None) -> list[ChatMessage]:
@@ -175,7 +184,11 @@ class ChatEngine(PromptMixin, ABC):
         return self._memory.fit(chat_history, self._prefix_tokens)
 
     def _remember_pieces(
-        self, message: str, chat_history: Sequence[ChatMessage] | None, reply: Reply, pieces: Generator[str, None, None]
+        self,
+        message: str,
+        chat_history: Sequence[ChatMessage] | None,
+        reply: Reply,
+        pieces: Generator[str, None, None],
     ) -> Generator[str, None, None]:
         text = ""
         whole = False
@@ -191,7 +204,9 @@ class ChatEngine(PromptMixin, ABC):
             elif text:
                 self._remember(chat_history, reply, as_turn(message, text, whole=whole))
 
-    def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
+    def _remember(
+        self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]
+    ) -> None:
         if reply.remembered and chat_history is None:
             self._memory.put(*turn)
         elif reply.remembered:
@@ -203,7 +218,9 @@ def refuse_empty(message: str) -> None:
         raise QuestionError("There is no question.", hint="Type what you want to know.")
 
 
-def as_turn(message: str, answer: str, between: Sequence[ChatMessage] = (), *, whole: bool = True) -> tuple[ChatMessage, ...]:
+def as_turn(
+    message: str, answer: str, between: Sequence[ChatMessage] = (), *, whole: bool = True
+) -> tuple[ChatMessage, ...]:
     mark = {} if whole else {STOPPED: True}
     return (
         ChatMessage(MessageRole.USER, message),
@@ -229,16 +246,22 @@ def get_memory(
 def system_and_prefix(
     system_prompt: str | None, prefix_messages: Sequence[ChatMessage] | None
 ) -> tuple[str, tuple[ChatMessage, ...]]:
-    """The system prompt, or that of the system messages, and the other messages. ValueError for both arguments."""
+    """The system prompt, or that of the system messages, and the other messages. ValueError for both
+    arguments."""
     if system_prompt is not None and prefix_messages is not None:
         raise ValueError("give system_prompt or prefix_messages, not both")
     messages = tuple(prefix_messages or ())
     system = "\n".join(message.content for message in messages if message.role is MessageRole.SYSTEM)
-    return system_prompt or system, tuple(message for message in messages if message.role is not MessageRole.SYSTEM)
+    return system_prompt or system, tuple(
+        message for message in messages if message.role is not MessageRole.SYSTEM
+    )
 
 
-def condense(llm: LLM, question: str, history: Sequence[ChatMessage], prompt: Prompt = CONDENSE_QUESTION) -> str:
-    """`question` as one that can be understood without the conversation: one call, none for an empty conversation."""
+def condense(
+    llm: LLM, question: str, history: Sequence[ChatMessage], prompt: Prompt = CONDENSE_QUESTION
+) -> str:
+    """`question` as one that can be understood without the conversation: one call, none for an empty
+    conversation."""
     talk = tuple(message for message in history if message.role is not MessageRole.TOOL and message.content)
     if not talk:
         return question

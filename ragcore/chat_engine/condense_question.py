@@ -1,5 +1,5 @@
-"""Rewrites each message as a standalone question and lets a query engine answer it. From the second turn on, the
-rewriting takes one more call of the model."""
+"""Rewrites each message as a standalone question and lets a query engine answer it. From the second turn on,
+the rewriting takes one more call of the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Stores the user's message, not the condensed question. A turn whose answer is in NOTHING_FOUND is not stored.
+    """Stores the user's message, not the condensed question. A turn whose answer is in NOTHING_FOUND is not
+    stored.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
@@ -36,7 +37,12 @@ class CondenseQuestionChatEngine(ChatEngine):
     prompt_parts: ClassVar = {"query_engine": "_query_engine"}
 
     def __init__(
-        self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Wording = CONDENSE_QUESTION
+        self,
+        query_engine: QueryEngine,
+        llm: LLM,
+        memory: ChatMemoryBuffer,
+        *,
+        condense_prompt: Wording = CONDENSE_QUESTION,
     ) -> None:
         super().__init__(memory)
         self._query_engine = query_engine
@@ -67,6 +73,8 @@ class CondenseQuestionChatEngine(ChatEngine):
         source = ToolOutput(passages, "query_engine", {"query": question}, answer.source_nodes)
         return Reply(answer.pieces, answer.source_nodes, (source,))
 
-    def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
+    def _remember(
+        self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]
+    ) -> None:
         if turn[-1].content not in NOTHING_FOUND.values():
             super()._remember(chat_history, reply, turn)

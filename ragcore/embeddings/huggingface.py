@@ -1,4 +1,5 @@
-"""Embedding with the models of the installation, or any model of sentence-transformers by its name or folder."""
+"""Embedding with the models of the installation, or any model of sentence-transformers by its name or
+folder."""
 
 from __future__ import annotations
 
@@ -37,15 +38,17 @@ BUNDLED = dict.fromkeys(bundled_model.ALIASES, bundled_model) | {multilingual_e5
 class HuggingFaceEmbedding(BaseEmbedding):
     """Any sentence-transformers model, loaded at its first use or by `warm`. Threads may share one.
 
-    The installation has two: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every language.
+    The installation has two: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every
+    language.
 
     >>> HuggingFaceEmbedding().dimension
     384
 
-    `max_length` is the window in tokens, if it should be shorter than the model's. The instructions precede every question and
-    every text; None are those of the training of bge and e5 models, and none for others. `device` is torch's, such as "cpu" or
-    "cuda:0"; None is the best; after a failure the processor takes over. `cache_folder` is for models from Hugging Face's hub.
-    Instances of the same model share one copy in memory.
+    `max_length` is the window in tokens, if it should be shorter than the model's. The instructions precede
+    every question and every text; None are those of the training of bge and e5 models, and none for others.
+    `device` is torch's, such as "cpu" or "cuda:0"; None is the best; after a failure the processor takes
+    over. `cache_folder` is for models from Hugging Face's hub. Instances of the same model share one copy in
+    memory.
     """
 
     def __init__(
@@ -62,7 +65,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
         if max_length is not None and max_length < 8:
             raise ValueError(f"max_length is {max_length}; a window needs at least 8 tokens.")
         if not normalize:
-            raise ValueError("normalize is False, but every vector here has length 1: their dot product is their cosine.")
+            raise ValueError(
+                "normalize is False, but every vector here has length 1: their dot product is their cosine."
+            )
         self.model_name = model_name
         self.max_length = max_length
         usual = _usual_instructions(model_name)
@@ -96,7 +101,8 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """None except for unchanged bundled models, as other models have other distances between vectors of tokens."""
+        """None except for unchanged bundled models, as other models have other distances between vectors of
+        tokens."""
         if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
@@ -110,8 +116,11 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return self._model.static_tokens(texts) if self._as_bundled() else None
 
     def knows(self, word: str) -> bool:
-        """True except for the English model, as the vocabularies of others have too few whole words of any language."""
-        return self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
+        """True except for the English model, as the vocabularies of others have too few whole words of any
+        language."""
+        return (
+            self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
+        )
 
     def _as_bundled(self) -> bool:
         instructions = (self.query_instruction, self.text_instruction)
@@ -137,7 +146,8 @@ class _LoadedModel:
         original = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         if not isinstance(original, Tokenizer):
             raise EmbeddingError(
-                "This embedding model's tokenizer does not say where its tokens begin, so long texts cannot be divided for it.",
+                "This embedding model's tokenizer does not say where its tokens begin, so long texts "
+                "cannot be divided for it.",
                 hint="Choose a model with a tokenizer.json file, or use the built-in model.",
             )
         self._encoder: tokenizers.Tokenizer = original
@@ -146,11 +156,15 @@ class _LoadedModel:
             self._encoder = Tokenizer.from_str(original.to_str())
             self._encoder.no_truncation()
             self._encoder.no_padding()
-        self._room = (model.max_seq_length or WINDOW) - len(self._encoder.encode("").ids)  # without special tokens
+        self._room = (model.max_seq_length or WINDOW) - len(
+            self._encoder.encode("").ids
+        )  # without special tokens
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
-    def embed(self, texts: Sequence[str], step: Span | None = None, tokens: list[Tokens] | None = None) -> Vectors:
+    def embed(
+        self, texts: Sequence[str], step: Span | None = None, tokens: list[Tokens] | None = None
+    ) -> Vectors:
         """Appends the tokens of each text's first window to the list `tokens`, if there is one."""
         import numpy as np
 
@@ -198,7 +212,8 @@ class _LoadedModel:
         return len(self._encoder.encode(word, add_special_tokens=False).ids) == 1
 
     def _windows(self, text: str) -> Iterator[tuple[str, int]]:
-        """The text itself if it fits, or parts of whole words of nearly equal length; each with its number of tokens."""
+        """The text itself if it fits, or parts of whole words of nearly equal length; each with its number of
+        tokens."""
         if not text:
             yield "", 0
         for _, part in slices(text):
@@ -224,7 +239,9 @@ class _LoadedModel:
         import numpy as np
 
         encoding = self._encoder.encode(part)
-        own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]  # without special tokens
+        own = [
+            at for at, special in enumerate(encoding.special_tokens_mask) if not special
+        ]  # without special tokens
         norms = np.linalg.norm(states[own], axis=1, keepdims=True)
         rows: Vectors = np.asarray(states[own] / np.where(norms > 0, norms, 1), np.float32)
         return Tokens(part, [encoding.offsets[at] for at in own], rows)
@@ -250,7 +267,10 @@ class _LoadedModel:
             for batch in _batches(order, lengths, most):
                 with self._tokenizing:
                     features = model.preprocess([parts[index] for index in batch])
-                features = {key: value.to(model.device) if hasattr(value, "to") else value for key, value in features.items()}
+                features = {
+                    key: value.to(model.device) if hasattr(value, "to") else value
+                    for key, value in features.items()
+                }
                 output = model(features)
                 embedded: torch.Tensor = output["sentence_embedding"]
                 if states is not None:
@@ -281,12 +301,18 @@ def _batches(order: list[int], lengths: list[int], most: int) -> Iterator[list[i
 
 
 @lru_cache(maxsize=4)
-def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
+def _load(
+    model_name: str, max_length: int | None, device: str | None, cache_folder: str | None
+) -> _LoadedModel:
     from ragcore.embeddings.torch_device import Placed, use_onednn
 
     def load(device: str) -> SentenceTransformer | BertEncoder:
         bundled = model_name in BUNDLED
-        model = _load_bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
+        model = (
+            _load_bundled(model_name, device)
+            if bundled
+            else _from_disk_or_hub(model_name, device, cache_folder)
+        )
         use_onednn(model)
         if max_length is not None and max_length < (model.max_seq_length or WINDOW):
             model.max_seq_length = max_length
@@ -311,7 +337,8 @@ def _e5(folder: Path, device: str) -> BertEncoder:
     from ragcore.embeddings.bert import BertEncoder
     from ragcore.embeddings.torch_device import bfloat16_is_faster
 
-    # bfloat16 vectors have a cosine of 0.9999 to those of float32; with its instructions it takes a third of the time.
+    # bfloat16 vectors have a cosine of 0.9999 to those of float32; with its instructions it takes a third of
+    # the time.
     dtype = torch.bfloat16 if device == "cpu" and bfloat16_is_faster() else torch.float32
     return BertEncoder(folder, device, dtype)
 
@@ -332,17 +359,24 @@ def _quietly() -> Iterator[None]:
             library.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def _open(model_name: str, device: str, cache_folder: str | None, *, download: bool) -> SentenceTransformer | BertEncoder:
+def _open(
+    model_name: str, device: str, cache_folder: str | None, *, download: bool
+) -> SentenceTransformer | BertEncoder:
     if model_name == multilingual_e5.ORIGINAL:
         return _e5(multilingual_e5.original_folder(cache_folder, download=download), device)
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(model_name, device=device, cache_folder=cache_folder, local_files_only=not download)
+    return SentenceTransformer(
+        model_name, device=device, cache_folder=cache_folder, local_files_only=not download
+    )
 
 
 @_quietly()
-def _from_disk_or_hub(model_name: str, device: str, cache_folder: str | None) -> SentenceTransformer | BertEncoder:
-    """Load the model from this disk, without any request if it is there, or download it if that is allowed."""
+def _from_disk_or_hub(
+    model_name: str, device: str, cache_folder: str | None
+) -> SentenceTransformer | BertEncoder:
+    """Load the model from this disk, without any request if it is there, or download it if that is
+    allowed."""
     import httpx
 
     try:
@@ -357,11 +391,17 @@ def _from_disk_or_hub(model_name: str, device: str, cache_folder: str | None) ->
         _reach_server()
         return _open(model_name, device, cache_folder, download=True)
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        hint = "Check its name and the network, give the folder of a model you have, or use the built-in model."
+        hint = (
+            "Check its name and the network, give the folder of a model you have, or use the built-in model."
+        )
         if model_name == multilingual_e5.ORIGINAL and multilingual_e5.is_installed():
-            hint = "Check the network, or use the same model in 4 bits, which is built in: multilingual-e5-small."
+            hint = (
+                "Check the network, or use the same model in 4 bits, which is built in: "
+                "multilingual-e5-small."
+            )
         raise EmbeddingError(
-            f"The embedding model {model_name!r} is not on this computer and could not be downloaded.", hint=hint
+            f"The embedding model {model_name!r} is not on this computer and could not be downloaded.",
+            hint=hint,
         ) from error
 
 

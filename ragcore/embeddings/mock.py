@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class MockEmbedding(BaseEmbedding):
-    """Vectors of `embed_dim` times 0.5, not scaled to length 1. All texts are equally near: HashEmbedding can rank them.
+    """Vectors of `embed_dim` times 0.5, not scaled to length 1. All texts are equally near: HashEmbedding can
+    rank them.
 
     The tokens that a model would have read are counted.
 

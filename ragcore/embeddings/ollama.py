@@ -11,10 +11,11 @@ from ragcore.llms.http_errors import Retries
 
 
 class OllamaEmbedding(ServedEmbedding):
-    """Embeddings of Ollama. Without `base_url` at the environment's OLLAMA_HOST, or Ollama's default address on this machine.
+    """Embeddings of Ollama. Without `base_url` at the environment's OLLAMA_HOST, or Ollama's default address
+    on this machine.
 
-    `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the model stays in
-    memory, such as "5m".
+    `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the
+    model stays in memory, such as "5m".
 
     >>> OllamaEmbedding("nomic-embed-text", "localhost")
     OllamaEmbedding(model_name='nomic-embed-text', base_url='http://localhost:11434')
@@ -57,4 +58,6 @@ class OllamaEmbedding(ServedEmbedding):
         if None in rows:
             raise self._server.unreadable()
         tokens = data.get("prompt_eval_count")
-        return EmbeddedTexts([row for row in rows if row is not None], tokens if isinstance(tokens, int) else None)
+        return EmbeddedTexts(
+            [row for row in rows if row is not None], tokens if isinstance(tokens, int) else None
+        )

@@ -1,4 +1,5 @@
-"""OpenAI's embeddings, and the many servers with the same interface: https://platform.openai.com/docs/api-reference/embeddings."""
+"""OpenAI's embeddings, and the many servers with the same interface:
+https://platform.openai.com/docs/api-reference/embeddings."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "t
 
 
 class OpenAIEmbedding(ServedEmbedding):
-    """Embeddings of OpenAI or a compatible server. Without `api_base` at the environment's OPENAI_BASE_URL, or at OpenAI;
-    without `api_key` with its OPENAI_API_KEY. Another server at `api_base` may need no key.
+    """Embeddings of OpenAI or a compatible server. Without `api_base` at the environment's OPENAI_BASE_URL,
+    or at OpenAI; without `api_key` with its OPENAI_API_KEY. Another server at `api_base` may need no key.
 
-    `model_name` is another name of `model`. `dimensions` asks for shorter vectors than the model's. `window` is in characters,
-    `timeout` in seconds without a sign of life.
+    `model_name` is another name of `model`. `dimensions` asks for shorter vectors than the model's. `window`
+    is in characters, `timeout` in seconds without a sign of life.
 
     >>> OpenAIEmbedding("text-embedding-3-small", api_key="sk-example", dimensions=256).dimension
     256
@@ -46,7 +47,11 @@ class OpenAIEmbedding(ServedEmbedding):
         model = model_name or model
         url = api_address(openai_base_url() if api_base is None else api_base)
         own = url.host == "api.openai.com"
-        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and (own or api_base is None) else api_key or ""
+        key = (
+            os.environ.get("OPENAI_API_KEY", "")
+            if api_key is None and (own or api_base is None)
+            else api_key or ""
+        )
         if own and not key.strip():
             raise LLMAuthError("OpenAI requires a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
         server = ModelServer(
@@ -69,7 +74,11 @@ class OpenAIEmbedding(ServedEmbedding):
 
     @property
     def name(self) -> str:
-        return f"{self.model_name} dimensions={self._requested_dimensions}" if self._requested_dimensions else self.model_name
+        return (
+            f"{self.model_name} dimensions={self._requested_dimensions}"
+            if self._requested_dimensions
+            else self.model_name
+        )
 
     def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         body: dict[str, Any] = {"model": self.model_name, "input": list(texts), "encoding_format": "float"}
@@ -77,7 +86,8 @@ class OpenAIEmbedding(ServedEmbedding):
             body["dimensions"] = self._requested_dimensions
         data = self._server.post("/embeddings", body)
         rows = {
-            item.get("index", place): numbers(item.get("embedding")) for place, item in enumerate(objects(data.get("data")))
+            item.get("index", place): numbers(item.get("embedding"))
+            for place, item in enumerate(objects(data.get("data")))
         }
         ordered = [row for _, row in sorted(rows.items()) if row is not None]
         if not ordered or sorted(rows) != list(range(len(ordered))):

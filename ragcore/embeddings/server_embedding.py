@@ -36,8 +36,8 @@ class EmbeddedTexts:
 class ServedEmbedding(BaseEmbedding):
     """Subclasses implement `_request`. Threads may share one.
 
-    A text longer than `window` characters is embedded in windows. A text that the server refuses as too long halves the window
-    permanently. A request has at most `embed_batch_size` texts.
+    A text longer than `window` characters is embedded in windows. A text that the server refuses as too long
+    halves the window permanently. A request has at most `embed_batch_size` texts.
     """
 
     def __init__(
@@ -123,7 +123,8 @@ class ServedEmbedding(BaseEmbedding):
             raise self._server.failure(refusal, model=self.model_name, available=tuple) from refusal
         if len(embedded.rows) != len(texts):
             raise LLMProtocolError(
-                f"{self._server.name} at {self._server.place} gave {len(embedded.rows)} vectors for {len(texts)} texts.",
+                f"{self._server.name} at {self._server.place} gave {len(embedded.rows)} vectors for "
+                f"{len(texts)} texts.",
                 hint="Ask again; if the problem remains, check the server's log.",
             )
         return embedded
@@ -135,8 +136,12 @@ class ServedEmbedding(BaseEmbedding):
         expected = self._dimension or min(lengths)
         if lengths != {expected}:
             raise EmbeddingError(
-                f"The model {self.model_name!r} gave vectors of {max(lengths - {expected})} numbers, not {expected}.",
-                hint="Check that the server runs the model you mean, and that it can give vectors of this length.",
+                f"The model {self.model_name!r} gave vectors of {max(lengths - {expected})} numbers, "
+                f"not {expected}.",
+                hint=(
+                    "Check that the server runs the model you mean, and that it can give vectors of "
+                    "this length."
+                ),
             )
         self._dimension = expected
         return np.array(rows, np.float32)

@@ -22,7 +22,9 @@ class SimilarityMode(str, Enum):
     EUCLIDEAN = "euclidean"  # the distance, negative
 
 
-def similarity(a: Vector | Sequence[float], b: Vector | Sequence[float], mode: SimilarityMode | str = "cosine") -> float:
+def similarity(
+    a: Vector | Sequence[float], b: Vector | Sequence[float], mode: SimilarityMode | str = "cosine"
+) -> float:
     """Computed in float64. ValueError for vectors of different dimensions.
 
     >>> similarity([3.0, 4.0], [4.0, 3.0]), similarity([3.0, 4.0], [4.0, 3.0], SimilarityMode.DOT_PRODUCT)

@@ -21,7 +21,8 @@ def sparse_similarity(a: Mapping[int, float], b: Mapping[int, float]) -> float:
 
 
 class BaseSparseEmbedding(Fields, ABC):
-    """Subclasses have `_get_text_embedding` and, if questions are embedded differently, `_get_query_embedding`.
+    """Subclasses have `_get_text_embedding` and, if questions are embedded differently,
+    `_get_query_embedding`.
 
     >>> class Lengths(BaseSparseEmbedding):
     ...     def _get_text_embedding(self, text):

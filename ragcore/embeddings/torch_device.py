@@ -20,9 +20,9 @@ Result = TypeVar("Result")
 class Placed(Generic[Model]):
     """A model on `device`, or on the best device. After a failure there it runs on the processor.
 
-    The memory of a graphics card may be full of another program's model, and its driver may fail after the computer sleeps.
-    `load` loads the model onto a device of torch, such as "cpu" or "cuda:0". ConfigError for a device that this computer does
-    not have. Threads may share one.
+    The memory of a graphics card may be full of another program's model, and its driver may fail after the
+    computer sleeps. `load` loads the model onto a device of torch, such as "cpu" or "cuda:0". ConfigError for
+    a device that this computer does not have. Threads may share one.
     """
 
     def __init__(self, load: Callable[[str], Model], device: str | None = None) -> None:
@@ -57,7 +57,8 @@ class Placed(Generic[Model]):
 
 
 def _best_device() -> str:
-    """ "cuda" or "mps" if it works, or "cpu". A graphics card may be too old for this torch, or its memory full."""
+    """ "cuda" or "mps" if it works, or "cpu". A graphics card may be too old for this torch, or its memory
+    full."""
     for device, available in (("cuda", torch.cuda.is_available), ("mps", torch.backends.mps.is_available)):
         if available():
             try:
@@ -94,7 +95,9 @@ class OneDNNLinear(torch.nn.Linear):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if input.device.type != "cpu" or input.dtype != torch.float32 or self.weight.dtype != torch.float32:
             return super().forward(input)
-        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(input, self.weight, self.bias, "none", [], "")
+        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+            input, self.weight, self.bias, "none", [], ""
+        )
         return product
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ragcore.evaluation.retrieval import RetrievalEvalResult as RetrievalEvalResult
     from ragcore.evaluation.retrieval import RetrieverEvaluator as RetrieverEvaluator
     from ragcore.evaluation.retrieval import mean_scores as mean_scores
-    from ragcore.evaluation.semantic_similarity import SemanticSimilarityEvaluator as SemanticSimilarityEvaluator
+    from ragcore.evaluation.semantic_similarity import (
+        SemanticSimilarityEvaluator as SemanticSimilarityEvaluator,
+    )
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -14,8 +14,8 @@ def plain(text: str) -> str:
 
 
 def contains_answer(text: str, answers: Sequence[str]) -> bool:
-    """Whether the text contains any of the answers, as whole words in scripts with spaces. An answer without words, such as
-    "§", must occur character for character."""
+    """Whether the text contains any of the answers, as whole words in scripts with spaces. An answer without
+    words, such as "§", must occur character for character."""
     words = plain(text)
     return any(_contains(words, match) if (match := plain(answer)) else answer in text for answer in answers)
 

@@ -29,8 +29,8 @@ class Case:
 class EvaluationResult:
     """`score` is 0 to 1 for most evaluators; `passing` is None for a tie; `feedback` is the reason.
 
-    `invalid_result` is true if the judge failed or its reply could not be parsed. Then `invalid_reason` says why, and there
-    is no score.
+    `invalid_result` is true if the judge failed or its reply could not be parsed. Then `invalid_reason` says
+    why, and there is no score.
 
     >>> result = EvaluationResult("Who?", "Ada.", score=1.0, passing=True, feedback="The passages name her.")
     >>> result.passing, result.feedback
@@ -58,11 +58,12 @@ class Verdict:
 
 
 class BaseEvaluator(PromptMixin, ABC):
-    """Subclasses implement `_judge`, and list in `needs` the arguments that it requires. They may implement `aevaluate`
-    instead. Threads may share an evaluator.
+    """Subclasses implement `_judge`, and list in `needs` the arguments that it requires. They may implement
+    `aevaluate` instead. Threads may share an evaluator.
 
     >>> class Brevity(BaseEvaluator):
     ...     needs = ("response",)
+    ...
     ...     def _judge(self, case):
     ...         return Verdict(score=1.0 if len(case.response) < 20 else 0.0)
     >>> Brevity().evaluate(response="Ada.").score
@@ -81,8 +82,15 @@ class BaseEvaluator(PromptMixin, ABC):
     ) -> EvaluationResult:
         """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
         if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
-            parts: dict[str, Any] = {"query": query, "response": response, "contexts": contexts, "reference": reference}
-            return run_coroutine(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
+            parts: dict[str, Any] = {
+                "query": query,
+                "response": response,
+                "contexts": contexts,
+                "reference": reference,
+            }
+            return run_coroutine(
+                self.aevaluate(**{name: part for name, part in parts.items() if part is not None})
+            )
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")

@@ -33,12 +33,14 @@ class BatchEvalRunner:
     >>> round(results["similarity"][0].score, 2)
     1.0
 
-    At most `workers` judgements run at once. A question or judgement that fails with a RagError has an invalid result with its
-    `problem`, and the others continue. `show_progress` logs each judgement. ValueError if lists differ in length, or if an
-    evaluator lacks an input.
+    At most `workers` judgements run at once. A question or judgement that fails with a RagError has an
+    invalid result with its `problem`, and the others continue. `show_progress` logs each judgement.
+    ValueError if lists differ in length, or if an evaluator lacks an input.
     """
 
-    def __init__(self, evaluators: Mapping[str, BaseEvaluator], workers: int = 2, show_progress: bool = False) -> None:
+    def __init__(
+        self, evaluators: Mapping[str, BaseEvaluator], workers: int = 2, show_progress: bool = False
+    ) -> None:
         self.evaluators = dict(evaluators)
         self.workers = workers
         self.show_progress = show_progress
@@ -53,14 +55,18 @@ class BatchEvalRunner:
         contexts = [None] * len(queries) if contexts_list is None else contexts_list
         references = [None] * len(queries) if reference is None else reference
         _check_lengths(queries, response_strs, contexts, references)
-        return self._evaluate([Case(*parts) for parts in zip(queries, response_strs, contexts, references, strict=True)])
+        return self._evaluate(
+            [Case(*parts) for parts in zip(queries, response_strs, contexts, references, strict=True)]
+        )
 
     def evaluate_responses(
         self, queries: Sequence[str], responses: Sequence[Response], reference: Sequence[str] | None = None
     ) -> Results:
         """The texts of answers, with the texts of their passages as contexts."""
         texts = [str(response) for response in responses]
-        return self.evaluate_response_strs(queries, texts, [_contexts(response) for response in responses], reference)
+        return self.evaluate_response_strs(
+            queries, texts, [_contexts(response) for response in responses], reference
+        )
 
     def evaluate_queries(
         self, query_engine: QueryEngine, queries: Sequence[str], reference: Sequence[str] | None = None
@@ -87,8 +93,12 @@ class BatchEvalRunner:
 
     def _evaluate(self, cases: Sequence[Case | EvaluationResult]) -> Results:
         with span("evaluate_batch", evaluators=list(self.evaluators), cases=len(cases)):
-            results = in_order(self._judge, list(product(self.evaluators.items(), cases)), workers=self.workers)
-        return {name: results[at * len(cases) : (at + 1) * len(cases)] for at, name in enumerate(self.evaluators)}
+            results = in_order(
+                self._judge, list(product(self.evaluators.items(), cases)), workers=self.workers
+            )
+        return {
+            name: results[at * len(cases) : (at + 1) * len(cases)] for at, name in enumerate(self.evaluators)
+        }
 
     def _judge(self, job: tuple[tuple[str, BaseEvaluator], Case | EvaluationResult]) -> EvaluationResult:
         (name, evaluator), case = job
@@ -112,4 +122,6 @@ def _contexts(response: Response) -> list[str]:
 
 def _check_lengths(*lists: Sequence[object]) -> None:
     if len({len(items) for items in lists}) > 1:
-        raise ValueError(f"questions and what belongs to them differ in number: {[len(items) for items in lists]}")
+        raise ValueError(
+            f"questions and what belongs to them differ in number: {[len(items) for items in lists]}"
+        )

@@ -1,4 +1,5 @@
-"""Datasets of questions that a language model writes about passages, with the passage that answers each question."""
+"""Datasets of questions that a language model writes about passages, with the passage that answers each
+question."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from ragcore.text.list_replies import parse_list
 
 @dataclass(frozen=True)
 class EmbeddingQAFinetuneDataset:
-    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the passages that answer a query, by its id.
+    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the passages that answer a
+    query, by its id.
 
     `problems` has the failures by the id of their passage.
 
@@ -65,10 +67,11 @@ def generate_question_context_pairs(
     qa_generate_prompt: Wording = QUESTIONS,
     workers: int = 4,
 ) -> EmbeddingQAFinetuneDataset:
-    """The model writes at most `num_questions_per_chunk` questions about each passage, in one call per passage.
+    """The model writes at most `num_questions_per_chunk` questions about each passage, in one call per
+    passage.
 
-    A question's id consists of the id of its passage and a number. Failures are `problems` of the dataset. LLMErrors if the
-    model fails for every passage.
+    A question's id consists of the id of its passage and a number. Failures are `problems` of the dataset.
+    LLMErrors if the model fails for every passage.
     """
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
@@ -76,7 +79,10 @@ def generate_question_context_pairs(
     prompt = replace_prompt(QUESTIONS, qa_generate_prompt, model)
 
     def ask(node: TextNode) -> list[str] | RagError:
-        variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}
+        variables: dict[str, Variable] = {
+            "context_str": (Passage(node.text),),
+            "num_questions": str(num_questions_per_chunk),
+        }
         try:
             return parse_list(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
         except RagError as error:
@@ -84,7 +90,9 @@ def generate_question_context_pairs(
 
     with span("generate_questions", passages=len(nodes)) as step:
         replies = in_order(ask, nodes, workers=workers)
-        errors = {node.id_: reply for node, reply in zip(nodes, replies, strict=True) if isinstance(reply, RagError)}
+        errors = {
+            node.id_: reply for node, reply in zip(nodes, replies, strict=True) if isinstance(reply, RagError)
+        }
         step.note(failed=len(errors))
         if errors and len(errors) == len(nodes):
             raise next(iter(errors.values()))
@@ -95,4 +103,6 @@ def generate_question_context_pairs(
             id_ = f"{node.id_}:{number}"
             queries[id_], relevant_docs[id_] = question, [node.id_]
     problems = {id_: Problem.of(error) for id_, error in errors.items()}
-    return EmbeddingQAFinetuneDataset(queries, {node.id_: node.text for node in nodes}, relevant_docs, problems=problems)
+    return EmbeddingQAFinetuneDataset(
+        queries, {node.id_: node.text for node in nodes}, relevant_docs, problems=problems
+    )

@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 
 _LABEL = (
-    r"^\W*(?:(?:my |the |final |overall )*(?:verdict|answer|judge?ment|decision|winner|choice|result|response)\W+(?:is\W+)?)?"
+    r"^\W*(?:(?:my |the |final |overall )*(?:verdict|answer|judge?ment|decision|winner|choice|result"
+    r"|response)\W+(?:is\W+)?)?"
 )
-_YES_NO = re.compile(_LABEL + r"(yes|no(?![^\S\n]+\w))\b", re.IGNORECASE)  # "no statement" may be the beginning of either
+_YES_NO = re.compile(
+    _LABEL + r"(yes|no(?![^\S\n]+\w))\b", re.IGNORECASE
+)  # "no statement" may be the beginning of either
 _NO = re.compile(_LABEL + r"no\b(?!\s+(?:doubt\b|question\W*[^\w\s]))", re.IGNORECASE)
 _IN_CAPITALS = re.compile(r"\b(YES|NO)\b")
-_WORSE = r"(?!\W+(?:is|was)(?:n['’]t\b|\W+(?:(?:the|much|far|\w+ly)\W+)*(?:worse|weaker|less|inferior|wrong|not?)\b))"
-_BETTER = re.compile(_LABEL + r"(?:(?:answer|response)\W+)?(a|b|tie)\b(?!\s+(?:better|good|right)\b)" + _WORSE, re.IGNORECASE)
-_WINS = re.compile(rf"\b(?:[Aa]nswer|[Rr]esponse)\W+([AB])\b{_WORSE}\W+(?:is|wins|was)\b|\[\[([ABC])\]\]|\b(TIE)\b")
+_WORSE = (
+    r"(?!\W+(?:is|was)(?:n['’]t\b|\W+(?:(?:the|much|far|\w+ly)\W+)*(?:worse|weaker|less|inferior|wrong"
+    r"|not?)\b))"
+)
+_BETTER = re.compile(
+    _LABEL + r"(?:(?:answer|response)\W+)?(a|b|tie)\b(?!\s+(?:better|good|right)\b)" + _WORSE, re.IGNORECASE
+)
+_WINS = re.compile(
+    rf"\b(?:[Aa]nswer|[Rr]esponse)\W+([AB])\b{_WORSE}\W+(?:is|wins|was)\b|\[\[([ABC])\]\]|\b(TIE)\b"
+)
 _RANGE = re.compile(r"\b(?:from\s+)?1\s*(?:-|–|to|bis|à)\s*5\b")
 _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)(?:\s*(?:/|out of|of)\s*(\d+))?(?![\w-])")
 _LEADING = re.compile(rf"\W*(?>{_NUMBER.pattern})(?![^\S\n]+(?!points?\b|because\b|since\b|as\b)\w)")
@@ -22,8 +32,8 @@ MAX_GRADE = 5.0
 
 
 def parse_yes_no(reply: str) -> bool | None:
-    """True for yes, False for no, None if the reply has neither or both. The word at the beginning counts, or a single word in
-    capitals. The "no" of "no question" counts only if there is no such word."""
+    """True for yes, False for no, None if the reply has neither or both. The word at the beginning counts, or
+    a single word in capitals. The "no" of "no question" counts only if there is no such word."""
     if match := _YES_NO.match(reply):
         return match.group(1).lower() == "yes"
     capitals = set(_IN_CAPITALS.findall(reply))
@@ -33,8 +43,8 @@ def parse_yes_no(reply: str) -> bool | None:
 
 
 def parse_grade(reply: str) -> float | None:
-    """1.0 to 5.0; None without a number in this range. "8/10" is 4.0. The number is the one at the beginning, unless it counts
-    something, or the one behind "score", or the first in the first line."""
+    """1.0 to 5.0; None without a number in this range. "8/10" is 4.0. The number is the one at the beginning,
+    unless it counts something, or the one behind "score", or the first in the first line."""
     text = _RANGE.sub("", reply.strip())
     match = _LEADING.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
     if match is None:
@@ -45,7 +55,8 @@ def parse_grade(reply: str) -> float | None:
 
 
 def parse_preference(reply: str) -> float | None:
-    """1.0 if the first of two answers is better, 0.0 for the second, 0.5 for a tie; None for none of these."""
+    """1.0 if the first of two answers is better, 0.0 for the second, 0.5 for a tie; None for none of
+    these."""
     match = _BETTER.match(reply) or _WINS.search(reply)
     if match is None:
         return None

@@ -1,4 +1,5 @@
-"""Evaluators that ask a language model. Contexts that do not fit into one call are judged in several calls."""
+"""Evaluators that ask a language model. Contexts that do not fit into one call are judged in several
+calls."""
 
 from __future__ import annotations
 
@@ -30,17 +31,25 @@ from ragcore.text.json_replies import parse_json_values
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
     prompt_attributes: ClassVar = {"eval_template": "_prompt"}
-    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # the part before the reason
+    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = (
+        "verdict",
+        {"enum": ["YES", "NO"]},
+    )  # the part before the reason
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
         self._prompt = replace_prompt(self.prompt, eval_template or self.prompt, self._llm)
 
     def _variables(self, case: Case) -> Mapping[str, Variable]:
-        return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
+        return {
+            "query_str": case.query or "",
+            "response": case.response or "",
+            "reference": case.reference or "",
+        }
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
-        """One reply for each pack of contexts, or one reply if there are none. ContextWindowError if the rest does not fit."""
+        """One reply for each pack of contexts, or one reply if there are none. ContextWindowError if the rest
+        does not fit."""
         packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
         return in_order(self._verdict, packed.calls)
 
@@ -51,7 +60,9 @@ class _Judge(BaseEvaluator):
     def _verdict(self, call: LLMCall) -> str:
         """The reply. JSON is converted to two lines: the verdict, and the reason."""
         name, kind = self.verdict
-        reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
+        reply = self._llm.generate(
+            replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))
+        ).text
         values = parse_json_values(reply)
         if len(values) == 1 and isinstance(values[0], Mapping) and values[0].keys() >= {name, "reason"}:
             return f"{values[0][name]}\n{values[0]['reason']}"
@@ -63,8 +74,8 @@ class _Judge(BaseEvaluator):
 
 
 class _YesOrNo(_Judge):
-    """The score is 1.0 and passing for YES, 0.0 for NO. If the contexts need several calls, one YES is enough. Without contexts
-    the verdict is NO."""
+    """The score is 1.0 and passing for YES, 0.0 for NO. If the contexts need several calls, one YES is
+    enough. Without contexts the verdict is NO."""
 
     def _judge(self, case: Case) -> Verdict:
         if "context_str" in self._prompt.variables and not case.contexts:
@@ -94,7 +105,9 @@ class RelevancyEvaluator(_YesOrNo):
     """Whether the answer fits the question, and the passages support it.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate("Who?", "A boat.", ["A red boat."]).score
+    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate(
+    ...     "Who?", "A boat.", ["A red boat."]
+    ... ).score
     0.0
     """
 
@@ -131,7 +144,9 @@ class GuidelineEvaluator(_YesOrNo):
     """Whether the answer follows the `guidelines`, which are plain sentences.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> judge = GuidelineEvaluator(ScriptedLLM(["NO. It has no year."]), guidelines="The answer names a year.")
+    >>> judge = GuidelineEvaluator(
+    ...     ScriptedLLM(["NO. It has no year."]), guidelines="The answer names a year."
+    ... )
     >>> judge.evaluate("When was it built?", "Long ago.").feedback
     'NO. It has no year.'
     """
@@ -142,7 +157,9 @@ class GuidelineEvaluator(_YesOrNo):
     def __init__(
         self,
         llm: LLM | None = None,
-        guidelines: str = "The answer says what was asked, in full. It is clear and specific, and holds no contradiction.",
+        guidelines: str = (
+            "The answer says what was asked, in full. It is clear and specific, and holds no contradiction."
+        ),
         eval_template: Wording | None = None,
     ) -> None:
         super().__init__(llm, eval_template)
@@ -153,7 +170,8 @@ class GuidelineEvaluator(_YesOrNo):
 
 
 class CorrectnessEvaluator(_Judge):
-    """Compares the answer with the right one, `reference`. The score is 1 to 5, and passing from `score_threshold` upwards.
+    """Compares the answer with the right one, `reference`. The score is 1 to 5, and passing from
+    `score_threshold` upwards.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> result = CorrectnessEvaluator(ScriptedLLM(["4/5"])).evaluate("Who?", "Ada.", reference="Ada Penrose.")
@@ -165,7 +183,9 @@ class CorrectnessEvaluator(_Judge):
     verdict = ("score", {"enum": [1, 2, 3, 4, 5]})
     needs = ("query", "response", "reference")
 
-    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, score_threshold: float = 4.0) -> None:
+    def __init__(
+        self, llm: LLM | None = None, eval_template: Wording | None = None, score_threshold: float = 4.0
+    ) -> None:
         super().__init__(llm, eval_template)
         self._threshold = score_threshold
 
@@ -176,10 +196,11 @@ class CorrectnessEvaluator(_Judge):
 
 
 class PairwiseComparisonEvaluator(_Judge):
-    """Which of two answers is better: score 1.0 and passing for `response`, 0.0 for `second_response`, 0.5 for a tie.
+    """Which of two answers is better: score 1.0 and passing for `response`, 0.0 for `second_response`, 0.5
+    for a tie.
 
-    Models prefer the answer that comes first. With `enforce_consensus` they judge both orders, and an answer must win in both
-    (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
+    Models prefer the answer that comes first. With `enforce_consensus` they judge both orders, and an answer
+    must win in both (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
 
     >>> from ragcore.llms import ScriptedLLM
     >>> judge = PairwiseComparisonEvaluator(ScriptedLLM(["A is better", "B is better"]))
@@ -191,7 +212,9 @@ class PairwiseComparisonEvaluator(_Judge):
     verdict = ("better", {"enum": ["A", "B", "TIE"]})
     needs = ("query", "response", "second_response")
 
-    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, *, enforce_consensus: bool = True) -> None:
+    def __init__(
+        self, llm: LLM | None = None, eval_template: Wording | None = None, *, enforce_consensus: bool = True
+    ) -> None:
         super().__init__(llm, eval_template)
         self._enforce_consensus = enforce_consensus
 

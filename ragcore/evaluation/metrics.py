@@ -1,8 +1,9 @@
 """Metrics of a ranked list of passages against the expected passages.
 
-All scores are 0 to 1, higher is better, and 0 if nothing was retrieved. A passage counts once, at its first rank in the list.
-Relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
-Introduction to Information Retrieval, chapter 8 (https://nlp.stanford.edu/IR-book/), unless a class names another source.
+All scores are 0 to 1, higher is better, and 0 if nothing was retrieved. A passage counts once, at its first
+rank in the list. Relevance is binary, and the expected ids have no order. The formulas are those of Manning,
+Raghavan & Schütze 2008, Introduction to Information Retrieval, chapter 8 (https://nlp.stanford.edu/IR-book/),
+unless a class names another source.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class BaseRetrievalMetric(ABC):
 
     @abstractmethod
     def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
-        """`hits` are the ranks of the expected passages, ascending from 1; the others count different passages."""
+        """`hits` are the ranks of the expected passages, ascending from 1; the others count different
+        passages."""
 
 
 @dataclass
@@ -68,7 +70,8 @@ class HitRate(BaseRetrievalMetric):
 
 @dataclass
 class MRR(BaseRetrievalMetric):
-    """1 / the rank of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
+    """1 / the rank of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track
+    Report).
 
     Granular: the mean of 1 / rank over all hits.
 
@@ -128,8 +131,8 @@ class AveragePrecision(BaseRetrievalMetric):
 
 @dataclass
 class NDCG(BaseRetrievalMetric):
-    """Discounted cumulative gain, divided by that of a list that begins with all expected passages (Järvelin & Kekäläinen 2002,
-    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(rank + 1).
+    """Discounted cumulative gain, divided by that of a list that begins with all expected passages (Järvelin
+    & Kekäläinen 2002, https://doi.org/10.1145/582415.582418): each hit counts gain / log2(rank + 1).
 
     The gain of a relevance r is r, or 2 ** r - 1 in mode "exponential" (Burges et al. 2005,
     https://doi.org/10.1145/1102351.1102363). With binary relevance both give the same.

@@ -14,7 +14,9 @@ from ragcore.schema import TextNode
 def generate_questions(nodes: Iterable[TextNode], llm: LLM, wording: Prompt) -> Iterator[Question]:
     """The model writes at most one question per passage. LLMErrors."""
     for node in nodes:
-        pairs = generate_question_context_pairs([node], llm, num_questions_per_chunk=1, qa_generate_prompt=wording, workers=1)
+        pairs = generate_question_context_pairs(
+            [node], llm, num_questions_per_chunk=1, qa_generate_prompt=wording, workers=1
+        )
         yield from (Question(text, expected=(source_of(node),)) for text in pairs.queries.values())
 
 

@@ -1,9 +1,10 @@
-"""Sets of questions for evaluation, each with its right answers and the documents, pages or passages to retrieve.
+"""Sets of questions for evaluation, each with its right answers and the documents, pages or passages to
+retrieve.
 
-A set is uploaded or downloaded as CSV or as JSON Lines. The columns or keys are: question; answer or answers; document or
-documents; page or pages; start and end of the passage in the document, in characters. Several values in one cell are separated
-by |, pages by a comma. In JSON Lines a document may be an object with its own pages and place:
-{"document": "a.pdf", "start": 0, "end": 90}.
+A set is uploaded or downloaded as CSV or as JSON Lines. The columns or keys are: question; answer or answers;
+document or documents; page or pages; start and end of the passage in the document, in characters. Several
+values in one cell are separated by |, pages by a comma. In JSON Lines a document may be an object with its
+own pages and place: {"document": "a.pdf", "start": 0, "end": 90}.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _COLUMNS = ("question", "answers", "documents", "pages", "start", "end")
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSource:
-    """The source that a question should retrieve: a document by its name, any of its `pages`, or its text[start:end]."""
+    """The source that a question should retrieve: a document by its name, any of its `pages`, or its
+    text[start:end]."""
 
     document: str
     pages: tuple[str, ...] = ()
@@ -76,7 +78,8 @@ class QuestionSetError(InputError):
 
 
 def read_question_set(data: bytes, name: str) -> ImportedQuestions:
-    """The questions in a file. QuestionSetError, which names the invalid lines, if any question cannot be read."""
+    """The questions in a file. QuestionSetError, which names the invalid lines, if any question cannot be
+    read."""
     text = decode(data, name)
     rows = _json_rows if name.lower().endswith((".jsonl", ".ndjson")) else _csv_rows
     questions: list[Question] = []
@@ -95,7 +98,8 @@ def read_question_set(data: bytes, name: str) -> ImportedQuestions:
         raise _wrong_lines(name, wrong)
     if not questions:
         raise QuestionSetError(
-            f"{name} contains no questions.", hint="Put one on each line, below a line that names the columns."
+            f"{name} contains no questions.",
+            hint="Put one on each line, below a line that names the columns.",
         )
     if len(questions) > MOST_QUESTIONS:
         many = f"{name} contains {len(questions):,} questions; the limit is {MOST_QUESTIONS:,}."
@@ -104,8 +108,8 @@ def read_question_set(data: bytes, name: str) -> ImportedQuestions:
 
 
 def as_csv(questions: Iterable[Question]) -> str:
-    """CSV for a spreadsheet and for `read_question_set`. It has the pages and place of a question's first document only, and a
-    value that contains a | is read as several values. `as_jsonl` has no such losses."""
+    """CSV for a spreadsheet and for `read_question_set`. It has the pages and place of a question's first
+    document only, and a value that contains a | is read as several values. `as_jsonl` has no such losses."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -154,12 +158,17 @@ def _plain_document(source: ExpectedSource) -> dict[str, Any]:
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
     head = text.lstrip().partition("\n")[0]
     delimiter = max(",;\t", key=head.count)
-    reader = csv.DictReader(io.StringIO(text.lstrip("\n\r"), newline=""), delimiter=delimiter, restkey="\0more")
+    reader = csv.DictReader(
+        io.StringIO(text.lstrip("\n\r"), newline=""), delimiter=delimiter, restkey="\0more"
+    )
     columns = [column.strip().lower() for column in reader.fieldnames or ()]
     if not any(_KEYS.get(column) == "question" for column in columns):
         raise QuestionSetError(
             f"{name}, line 1: there is no column “question”.",
-            hint="The first line names the columns: question and, where you know them, answer, document and pages.",
+            hint=(
+                "The first line names the columns: question and, where you know them, answer, document "
+                "and pages."
+            ),
             lines=[1],
         )
     blank = len(text) - len(text.lstrip("\n\r"))
@@ -187,7 +196,8 @@ def _json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str
 
 
 def _normalise_names(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are not blank, by the names of _COLUMNS. ValueError if two columns of one name have different values."""
+    """The values that are not blank, by the names of _COLUMNS. ValueError if two columns of one name have
+    different values."""
     known: dict[str, Any] = {}
     for key, value in row.items():
         name = _KEYS.get(key.strip().lower())
@@ -223,7 +233,13 @@ def _expected_sources(row: Mapping[str, Any]) -> list[ExpectedSource]:
 
 
 def _texts(value: Any, what: str) -> list[str]:
-    values = value.split("|") if isinstance(value, str) else [value] if isinstance(value, (int, float)) else value or []
+    values = (
+        value.split("|")
+        if isinstance(value, str)
+        else [value]
+        if isinstance(value, (int, float))
+        else value or []
+    )
     if not isinstance(values, list) or any(not isinstance(one, (str, int, float)) for one in values):
         raise ValueError(f"has something for {what} that is neither text nor a list of texts")
     return list(dict.fromkeys(" ".join(str(one).split()) for one in values if str(one).strip()))

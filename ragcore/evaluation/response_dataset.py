@@ -70,7 +70,9 @@ class DatasetGenerator(PromptMixin):
     """Writes questions about passages, and their answers.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> generator = DatasetGenerator([TextNode("Ada wrote notes.")], llm=ScriptedLLM(["1. Who wrote notes?", "Ada."]))
+    >>> generator = DatasetGenerator(
+    ...     [TextNode("Ada wrote notes.")], llm=ScriptedLLM(["1. Who wrote notes?", "Ada."])
+    ... )
     >>> generator.generate_dataset_from_nodes(num=1).qr_pairs
     [('Who wrote notes?', 'Ada.')]
     """
@@ -111,7 +113,15 @@ class DatasetGenerator(PromptMixin):
         """Writes questions about the passages of the documents. None are the default transformations."""
         passages = run_transformations(documents, services(llm, None, transformations).transformations)
         nodes = [node for node in passages if isinstance(node, TextNode)]
-        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers, show_progress)
+        return cls(
+            nodes,
+            llm,
+            num_questions_per_chunk,
+            text_question_template,
+            text_qa_template,
+            workers,
+            show_progress,
+        )
 
     def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
         """All questions, or the first `num`. LLMErrors if the model fails for every passage."""
@@ -135,7 +145,12 @@ class DatasetGenerator(PromptMixin):
         pairs = generate_question_context_pairs(
             nodes, self.llm, self.num_questions_per_chunk, self.text_question_template, self.workers
         ).query_docid_pairs
-        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%d questions of %d passages", len(pairs), len(nodes))
+        logger.log(
+            logging.INFO if self.show_progress else logging.DEBUG,
+            "%d questions of %d passages",
+            len(pairs),
+            len(nodes),
+        )
         by_id = {node.id_: node for node in nodes}
         return [(question, by_id[ids[0]]) for question, ids in pairs][:num]
 
@@ -147,7 +162,9 @@ async def aget_responses(
     return await run_jobs([query_engine.aquery(question) for question in questions], show_progress)
 
 
-def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False) -> list[Response]:
+def get_responses(
+    questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False
+) -> list[Response]:
     """The engine's answers, in the order of the questions. `show_progress` logs each.
 
     >>> from ragcore.query_engine import CustomQueryEngine
@@ -161,16 +178,23 @@ def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_
 
 
 def get_results_df(
-    eval_results_list: Sequence[Mapping[str, Sequence[EvaluationResult]]], names: Sequence[str], metric_keys: Sequence[str]
+    eval_results_list: Sequence[Mapping[str, Sequence[EvaluationResult]]],
+    names: Sequence[str],
+    metric_keys: Sequence[str],
 ) -> pandas.DataFrame:
     """The mean score of each metric, a row for each of `names`. Needs pandas.
 
-    >>> get_results_df([{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]).values.tolist()
+    >>> get_results_df(
+    ...     [{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]
+    ... ).values.tolist()
     [['top 2', 1.0]]
     """
     import pandas
 
-    means = {key: [fmean(each.score or 0.0 for each in results[key]) for results in eval_results_list] for key in metric_keys}
+    means = {
+        key: [fmean(each.score or 0.0 for each in results[key]) for results in eval_results_list]
+        for key in metric_keys
+    }
     return pandas.DataFrame({"names": list(names), **means})
 
 
@@ -183,16 +207,25 @@ def get_retrieval_results_df(
     import pandas
 
     means = [mean_scores(results) for results in results_arr]
-    return pandas.DataFrame({"retrievers": list(names), **{key: [mean[key] for mean in means] for key in metric_keys}})
+    return pandas.DataFrame(
+        {"retrievers": list(names), **{key: [mean[key] for mean in means] for key in metric_keys}}
+    )
 
 
 def get_eval_results_df(
     names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """A table of all results, where `names` has the name of each, and the mean score of each name. Needs pandas."""
+    """A table of all results, where `names` has the name of each, and the mean score of each name. Needs
+    pandas."""
     import pandas
 
-    columns = {"query": "query", "answer": "response", "contexts": "contexts", "scores": "score", "feedbacks": "feedback"}
+    columns = {
+        "query": "query",
+        "answer": "response",
+        "contexts": "contexts",
+        "scores": "score",
+        "feedbacks": "feedback",
+    }
     values = {column: [getattr(result, name) for result in results_arr] for column, name in columns.items()}
     results = pandas.DataFrame({"rag": list(names), **values})
     means = results.groupby("rag")[["scores"]].mean().T

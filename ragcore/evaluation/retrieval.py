@@ -22,7 +22,9 @@ class RetrievalEvalResult:
 
     `problem` is the reason why retrieval failed. Then there are no scores.
 
-    >>> result = RetrievalEvalResult("Who?", ("a",), ("b", "a"), ("A boat.", "Ada."), {"mrr": RetrievalMetricResult(0.5)})
+    >>> result = RetrievalEvalResult(
+    ...     "Who?", ("a",), ("b", "a"), ("A boat.", "Ada."), {"mrr": RetrievalMetricResult(0.5)}
+    ... )
     >>> result.metric_vals_dict
     {'mrr': 0.5}
     """
@@ -48,8 +50,12 @@ class RetrieverEvaluator:
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.indices import VectorStoreIndex
     >>> from ragcore.schema import TextNode
-    >>> index = VectorStoreIndex([TextNode("A red boat.", "n1"), TextNode("A gull.", "n2")], embed_model=HashEmbedding())
-    >>> evaluator = RetrieverEvaluator.from_metric_names(["hit_rate", "mrr"], index.as_retriever(similarity_top_k=1))
+    >>> index = VectorStoreIndex(
+    ...     [TextNode("A red boat.", "n1"), TextNode("A gull.", "n2")], embed_model=HashEmbedding()
+    ... )
+    >>> evaluator = RetrieverEvaluator.from_metric_names(
+    ...     ["hit_rate", "mrr"], index.as_retriever(similarity_top_k=1)
+    ... )
     >>> evaluator.evaluate("Which boat is red?", ["n1"]).metric_vals_dict
     {'hit_rate': 1.0, 'mrr': 1.0}
     """
@@ -66,7 +72,10 @@ class RetrieverEvaluator:
 
     @classmethod
     def from_metric_names(
-        cls, metric_names: Sequence[str], retriever: Retriever, node_postprocessors: Sequence[NodePostprocessor] = ()
+        cls,
+        metric_names: Sequence[str],
+        retriever: Retriever,
+        node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> RetrieverEvaluator:
         """The names are hit_rate, mrr, precision, recall, ap and ndcg. ValueError for an unknown name."""
         return cls([metric() for metric in resolve_metrics(metric_names)], retriever, node_postprocessors)
@@ -83,11 +92,15 @@ class RetrieverEvaluator:
             }
             facts: dict[str, Any] = {name: result.score for name, result in scores.items()}
             step.note(**facts)
-        return RetrievalEvalResult(bundle.query_str, tuple(expected_ids), retrieved, tuple(hit.text for hit in hits), scores)
+        return RetrievalEvalResult(
+            bundle.query_str, tuple(expected_ids), retrieved, tuple(hit.text for hit in hits), scores
+        )
 
-    def evaluate_dataset(self, dataset: EmbeddingQAFinetuneDataset, workers: int = 2) -> list[RetrievalEvalResult]:
-        """A result for each question, in the order of the dataset. A question that fails with a RagError has its `problem`, and
-        the others continue."""
+    def evaluate_dataset(
+        self, dataset: EmbeddingQAFinetuneDataset, workers: int = 2
+    ) -> list[RetrievalEvalResult]:
+        """A result for each question, in the order of the dataset. A question that fails with a RagError has
+        its `problem`, and the others continue."""
 
         def try_to_evaluate(pair: tuple[str, list[str]]) -> RetrievalEvalResult:
             query, expected = pair

@@ -8,10 +8,13 @@ from ragcore.settings import embedder
 
 
 class SemanticSimilarityEvaluator(BaseEvaluator):
-    """The score is the cosine of the vectors of `response` and `reference`, -1 to 1. It passes from `similarity_threshold`.
+    """The score is the cosine of the vectors of `response` and `reference`, -1 to 1. It passes from
+    `similarity_threshold`.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> SemanticSimilarityEvaluator(HashEmbedding()).evaluate(response="Ada built it.", reference="It was Ada.").passing
+    >>> SemanticSimilarityEvaluator(HashEmbedding()).evaluate(
+    ...     response="Ada built it.", reference="It was Ada."
+    ... ).passing
     False
     """
 

@@ -1,8 +1,10 @@
-"""The confidence interval of a mean, and a test whether two settings differ. A fixed seed makes results reproducible.
+"""The confidence interval of a mean, and a test whether two settings differ. A fixed seed makes results
+reproducible.
 
-Intervals are 95% percentile bootstrap intervals (Efron 1979, https://doi.org/10.1214/aos/1176344552) over questions. The test
-of a difference flips the signs of the questions' differences at random (Fisher's randomization test, which Smucker, Allan
-& Carterette 2007, https://doi.org/10.1145/1321440.1321528, recommend for retrieval), two-sided.
+Intervals are 95% percentile bootstrap intervals (Efron 1979, https://doi.org/10.1214/aos/1176344552) over
+questions. The test of a difference flips the signs of the questions' differences at random (Fisher's
+randomization test, which Smucker, Allan & Carterette 2007, https://doi.org/10.1145/1321440.1321528, recommend
+for retrieval), two-sided.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of the second setting from the first over `number` questions, with its 95% interval. It is positive
-    if the second is higher. `p`, 0 to 1, is the probability of a difference at least as large by chance. `higher` and `lower`
-    count the questions on which the second is higher and lower.
+    """The mean difference of the second setting from the first over `number` questions, with its 95%
+    interval. It is positive if the second is higher. `p`, 0 to 1, is the probability of a difference at least
+    as large by chance. `higher` and `lower` count the questions on which the second is higher and lower.
     """
 
     value: float
@@ -50,7 +52,9 @@ def _bootstrap_interval(scores: tuple[float, ...]) -> tuple[float, float]:
     values = np.asarray(scores)
     random = np.random.default_rng(0)
     batch = 100, len(values)  # all resamples at once would need much memory
-    means = np.concatenate([values[random.integers(len(values), size=batch)].mean(axis=1) for _ in range(RESAMPLES // 100)])
+    means = np.concatenate(
+        [values[random.integers(len(values), size=batch)].mean(axis=1) for _ in range(RESAMPLES // 100)]
+    )
     low, high = np.quantile(means, (0.025, 0.975))
     return float(low), float(high)
 
@@ -63,7 +67,8 @@ def mean(scores: Sequence[float]) -> Mean | None:
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
-    """The scores belong to the same questions in the same order. None without scores; ValueError if they differ in number."""
+    """The scores belong to the same questions in the same order. None without scores; ValueError if they
+    differ in number."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} scores cannot be compared one by one with {len(second)}")
     if not first:
@@ -71,7 +76,9 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference | 
     differences = tuple(b - a for a, b in zip(first, second, strict=True))
     higher, lower = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
     low, high = _bootstrap_interval(differences)
-    return Difference(float(np.mean(differences)), low, high, _p_value(differences), len(differences), higher, lower)
+    return Difference(
+        float(np.mean(differences)), low, high, _p_value(differences), len(differences), higher, lower
+    )
 
 
 @lru_cache(maxsize=512)

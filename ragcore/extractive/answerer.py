@@ -34,7 +34,16 @@ from ragcore.extractive.summary import summarize
 from ragcore.extractive.summary_requests import is_summary_request
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.prompts import wording
-from ragcore.prompts.prompt import Choice, Passage, RenderedMessage, Task, ToolCard, Variable, Variables, as_text
+from ragcore.prompts.prompt import (
+    Choice,
+    Passage,
+    RenderedMessage,
+    Task,
+    ToolCard,
+    Variable,
+    Variables,
+    as_text,
+)
 from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.key_phrases import keywords, rephrase, title
 from ragcore.text.quotable_sentences import distinct, join_quotes, quotes_in
@@ -118,7 +127,9 @@ class ExtractiveLLM(LLM):
                 return add_topic(as_text(variables["question"]), _of(ChatMessage, variables["chat_history"]))
             case Task.CHAT:
                 reads = "context_str" in variables
-                return self._respond(query, passages) if reads else in_language_of(query, fixed_replies.NO_MODEL)
+                return (
+                    self._respond(query, passages) if reads else in_language_of(query, fixed_replies.NO_MODEL)
+                )
             case Task.GENERATE:
                 return in_language_of(query, fixed_replies.NO_MODEL)
             case Task.JUDGE:
@@ -134,7 +145,11 @@ class ExtractiveLLM(LLM):
         match call.prompt.task:
             case Task.SELECT:
                 options = _of(Choice, variables["choices"])
-                most = _number(variables, "max_outputs", len(options)) if "max_outputs" in call.prompt.variables else 1
+                most = (
+                    _number(variables, "max_outputs", len(options))
+                    if "max_outputs" in call.prompt.variables
+                    else 1
+                )
                 return choices.select(self._reader, query, options, most)
             case Task.DIVIDE:
                 return choices.divide(self._reader, query, _of(Choice, variables["choices"]))
@@ -165,7 +180,9 @@ class ExtractiveLLM(LLM):
 
     def _combine(self, query: str, passages: Sequence[Passage]) -> Answer:
         # Passages without numbers, but with citations, are partial answers.
-        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in candidates(passages))
+        earlier = all(passage.number is None for passage in passages) and any(
+            quote.marks for quote in candidates(passages)
+        )
         if query.strip() and not is_summary_request(query):
             answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
             if answers:
@@ -182,7 +199,9 @@ class ExtractiveLLM(LLM):
         before = Answer(existing, "closest" if is_refusal(existing) else "answer")
         if is_summary_request(query):
             new = summarize(self._reader.vectors, query, passages)
-            answer = _summary(summarize(self._reader.vectors, query, [Passage(existing), Passage(new)], again=True))
+            answer = _summary(
+                summarize(self._reader.vectors, query, [Passage(existing), Passage(new)], again=True)
+            )
         else:
             everything = distinct([*quotes, *candidates(passages)])
             reading = self._reader.read_quotes(
@@ -199,12 +218,18 @@ class ExtractiveLLM(LLM):
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """The heading or keywords of a passage. Of several passages or titles, the most central."""
         texts = [passage.text for passage in passages]
-        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else map(title, texts)
+        titles = (
+            [line for text in texts for line in text.splitlines() if line.strip()]
+            if of_parts
+            else map(title, texts)
+        )
         titles = list(filter(None, titles))
         return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())] if titles else ""
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), CANDIDATES_PER_QUESTION * most)
+        tried = islice(
+            questions_in("\n\n".join(passage.text for passage in passages)), CANDIDATES_PER_QUESTION * most
+        )
         answered = (question for question in tried if self.read(question, passages).outcome == "answer")
         return "\n".join(islice(answered, most))
 
@@ -239,10 +264,18 @@ class ExtractiveLLM(LLM):
 
     def _act(self, call: LLMCall) -> tuple[Answer | str, tuple[dict[str, Any], ...]]:
         """An answer from the tool results since the last user message, or else a tool call."""
-        last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
-        query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
+        last = max(
+            (at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1
+        )
+        query = as_text(call.variables.get("query_str", "")) or (
+            call.history[last].content if last >= 0 else ""
+        )
         since = call.history[last + 1 :]
-        observed = [Passage(message.content) for message in since if message.role in (MessageRole.TOOL, MessageRole.FUNCTION)]
+        observed = [
+            Passage(message.content)
+            for message in since
+            if message.role in (MessageRole.TOOL, MessageRole.FUNCTION)
+        ]
         if observed:
             return self._conclude(query, observed), ()
         if not call.tools or call.tool_choice == "none":
@@ -262,11 +295,16 @@ class ExtractiveLLM(LLM):
             best = best_replies([passage.text for passage in observed])
             return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
         quotes = candidates(answers)
-        return Answer(join_quotes(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
+        return (
+            Answer(join_quotes(quotes), "answer")
+            if 0 < len(quotes) <= MAX_QUOTED
+            else self._combine(query, answers)
+        )
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
-    """Convert the answer to JSON if the call requires it. In a schema with one required string, that string is the answer."""
+    """Convert the answer to JSON if the call requires it. In a schema with one required string, that string
+    is the answer."""
     if call.prompt.name.startswith(wording.STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)
@@ -299,7 +337,10 @@ def _answer(query: str, reading: Reading) -> Answer:
             return Answer(join_quotes(reading.quotes), "answer")
         case "closest":
             # One paragraph for each heading of a passage, because this is no continuous text.
-            parts = [groupby(part, lambda quote: (quote.passage, quote.lead)) for part in (reading.quotes, reading.further)]
+            parts = [
+                groupby(part, lambda quote: (quote.passage, quote.lead))
+                for part in (reading.quotes, reading.further)
+            ]
             paragraphs = [join_quotes(list(quotes)) for part in parts for _, quotes in part]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")

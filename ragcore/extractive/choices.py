@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 CHOICE_MARGIN = 1.5  # maximum difference of log odds between the best choice and another one
 NUMBERS = 1.0  # log odds added to a tool whose arguments are exactly the numbers of the question
-RELEVANCE = 1.5  # log odds of one step of relevance, which is 1 at the threshold of closest passages, and at most 10
+RELEVANCE = (
+    1.5  # log odds of one step of relevance, which is 1 at the threshold of closest passages, and at most 10
+)
 
 
 def select(reader: Reader, query: str, choices: Sequence[Choice], most: int) -> str:
     """JSON: at most `most` choices, the best one and those that are nearly as good."""
     chosen = _nearest(reader, query, choices)[: max(most, 1)]
-    return json.dumps([{"choice": each.number, "reason": _reason(query, each)} for each in chosen], ensure_ascii=False)
+    return json.dumps(
+        [{"choice": each.number, "reason": _reason(query, each)} for each in chosen], ensure_ascii=False
+    )
 
 
 def rank(reader: Reader, query: str, passages: Sequence[Passage]) -> str:
@@ -43,14 +47,17 @@ def rank(reader: Reader, query: str, passages: Sequence[Passage]) -> str:
 
 
 def divide(reader: Reader, query: str, choices: Sequence[Choice]) -> str:
-    """JSON: each part of the question with its best tool. An undivided question has all tools that are nearly as good."""
+    """JSON: each part of the question with its best tool. An undivided question has all tools that are nearly
+    as good."""
     parts = list(_parts(query))
     if len(parts) > 1:
         pairs = [(part, choice.name) for part in parts for choice in _nearest(reader, part, choices)[:1]]
     else:
         nearest = _nearest(reader, query, choices)
         pairs = [(query, choice.name) for choice in choices if choice in nearest]
-    return json.dumps([{"sub_question": part, "tool_name": name} for part, name in dict.fromkeys(pairs)], ensure_ascii=False)
+    return json.dumps(
+        [{"sub_question": part, "tool_name": name} for part, name in dict.fromkeys(pairs)], ensure_ascii=False
+    )
 
 
 def direction(query: str, passage: str) -> str:
@@ -81,13 +88,17 @@ def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> tuple[
 def card_of(tool: Mapping[str, Any]) -> ToolCard:
     """A tool in OpenAI's format as a ToolCard."""
     function = tool["function"]
-    return ToolCard(function["name"], function.get("description", ""), json.dumps(function.get("parameters", {})))
+    return ToolCard(
+        function["name"], function.get("description", ""), json.dumps(function.get("parameters", {}))
+    )
 
 
 def _nearest(reader: Reader, query: str, choices: Sequence[Choice]) -> list[Choice]:
     """The best choice, and those that are nearly as good, best first."""
     odds = _log_odds(reader, query, [_describe(each.name, each.text) for each in choices])
-    return [choices[row] for row in np.argsort(-odds, kind="stable") if odds[row] >= odds.max() - CHOICE_MARGIN]
+    return [
+        choices[row] for row in np.argsort(-odds, kind="stable") if odds[row] >= odds.max() - CHOICE_MARGIN
+    ]
 
 
 def _log_odds(reader: Reader, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -107,7 +118,10 @@ def _arguments(tool: ToolCard, query: str) -> dict[str, Any] | None:
     if any(types[name] not in ("integer", "number") for name in required):
         return None
     values = [float(number.replace(",", "")) for number in numbers]
-    return {name: int(value) if value.is_integer() else value for name, value in zip(required, values, strict=True)}
+    return {
+        name: int(value) if value.is_integer() else value
+        for name, value in zip(required, values, strict=True)
+    }
 
 
 def _describe(name: str, text: str) -> str:
@@ -116,35 +130,55 @@ def _describe(name: str, text: str) -> str:
 
 def _reason(query: str, choice: Choice) -> str:
     stems = set(content_words(_describe(choice.name, choice.text)))
-    shared = [word for word in re.findall(r"[\w'’-]+", query) if (own := set(content_words(word))) and own <= stems]
-    return f"It has words of the question: {', '.join(dict.fromkeys(shared))}." if shared else "It is nearest in meaning."
+    shared = [
+        word for word in re.findall(r"[\w'’-]+", query) if (own := set(content_words(word))) and own <= stems
+    ]
+    return (
+        f"It has words of the question: {', '.join(dict.fromkeys(shared))}."
+        if shared
+        else "It is nearest in meaning."
+    )
 
 
 def _parts(query: str) -> Iterator[str]:
-    """Divide a query into its sentences, the questions that "and" joins, and the two things of a comparison."""
+    """Divide a query into its sentences, the questions that "and" joins, and the two things of a
+    comparison."""
     for sentence in _SENTENCE.findall(query):
         parts = [part.strip(" ,") for part in _AND_ASKS.split(sentence)]
         pair = _PAIR.match(parts[0]) if len(parts) == 1 else None
-        yield from (f"{pair[1]}{thing}{pair[4]}" for thing in pair.group(2, 3)) if pair else filter(content_words, parts)
+        yield from (
+            (f"{pair[1]}{thing}{pair[4]}" for thing in pair.group(2, 3))
+            if pair
+            else filter(content_words, parts)
+        )
 
 
-_THING = r"(?:[^\W\d_a-zà-ÿ][\w'’-]*(?: [^\W\d_a-zà-ÿ][\w'’-]*| \d+)*|\d{4})"  # a name of one or more words, or a year
+# a name of one or more words, or a year
+_THING = r"(?:[^\W\d_a-zà-ÿ][\w'’-]*(?: [^\W\d_a-zà-ÿ][\w'’-]*| \d+)*|\d{4})"
 _PAIR = re.compile(
-    rf"(.*\S )({_THING}),? (?:and|or|with|to|versus|vs\.?|und|oder|mit|et|ou|y|o|compared (?:with|to))(?: (?:in|of|for))?"
+    rf"(.*\S )({_THING}),? (?:and|or|with|to|versus|vs\.?|und|oder|mit|et|ou|y|o|compared (?:with"
+    r"|to))(?: (?:in|of|for))?"
     rf" ({_THING})([.?!]*)$"
 )
 _SENTENCE = re.compile(r"[^?？!。]+[?？!。]*")
 _AND_ASKS = re.compile(
-    r",? (?:and|und|et|y|but) (?=(?:who|what|when|where|why|which|how|is|are|was|were|do|does|did|can|wer|was|wann|wo|warum|"
+    r",? (?:and|und|et|y|but) (?=(?:who|what|when|where|why|which|how|is|are|was|were|do|does|did|can"
+    r"|wer|was|wann|wo|warum|"
     r"wie|qui|que|quand|où|pourquoi|comment|quién|qué|cuándo|dónde|cómo)\b)|; ",
     re.IGNORECASE,
 )
 _BEFORE_OR_AFTER = re.compile(
-    r"\b(?:(?P<before>before|previous(?:ly)?|earlier|led (?:up|to)|leading to|cause[ds]?|vorher|davor|zuvor|avant|antes)"
-    r"|after|afterwards?|next|then|later|following|since|result(?:s|ed)?|danach|später|après|ensuite|después|luego)\b",
+    r"\b(?:(?P<before>before|previous(?:ly)?|earlier|led (?:up|to)|leading to|cause[ds]?|vorher|davor"
+    r"|zuvor|avant|antes)"
+    r"|after|afterwards?|next|then|later|following|since|result(?:s|ed)?|danach|später|après|ensuite"
+    r"|después|luego)\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 _NUMBER = re.compile(r"(?<![\w.])-?(?>\d+(?:[.,]\d+)*)(?!\w)")
-_PLAIN_NUMBER = re.compile(r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")  # "1,5" may be one and a half, or two numbers
-_QUESTIONS = frozenset(("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt"))
+_PLAIN_NUMBER = re.compile(
+    r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?"
+)  # "1,5" may be one and a half, or two numbers
+_QUESTIONS = frozenset(
+    ("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt")
+)

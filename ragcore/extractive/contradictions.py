@@ -1,4 +1,5 @@
-"""Finds sentences that have the words of a question but contradict it, by a missing "not" or by another month.
+"""Finds sentences that have the words of a question but contradict it, by a missing "not" or by another
+month.
 
 The vectors of an embedder hardly show such a difference: "allowed" and "forbidden" have the same contexts.
 """
@@ -29,10 +30,14 @@ def contradict(question: str, quotes: Sequence[Quote]) -> list[bool]:
     }
 
     def contradicts(row: int, quote: Quote) -> bool:
-        around = " ".join(each.read_with_lead for each in quotes[max(row - 1, 0) : row + 2] if each.passage == quote.passage)
+        around = " ".join(
+            each.read_with_lead for each in quotes[max(row - 1, 0) : row + 2] if each.passage == quote.passage
+        )
         return any(test(quote.read_with_lead, around) for test in tests[quote.document, quote.passage])
 
-    return [not _UNKNOWN_SCRIPT.search(quote.text) and contradicts(row, quote) for row, quote in enumerate(quotes)]
+    return [
+        not _UNKNOWN_SCRIPT.search(quote.text) and contradicts(row, quote) for row, quote in enumerate(quotes)
+    ]
 
 
 def _asks_what_is_not(question: str, passage: str) -> _Test | None:
@@ -64,19 +69,26 @@ def _asks_of_another_time(question: str, passage: str) -> _Test | None:
 
 def _times(text: str) -> set[tuple[str, int]]:
     """The months, days of the week and years in the text. 2018/19 is two years."""
-    times = {_NAMES[name] for name in _NAME.findall(text)} | {("month", int(number)) for number in _CHINESE.findall(text)}
+    times = {_NAMES[name] for name in _NAME.findall(text)} | {
+        ("month", int(number)) for number in _CHINESE.findall(text)
+    }
     for year, last in _YEAR.findall(text):
         times |= {("year", int(year)), ("year", int(year[:2] + last) if last else int(year))}
     return times
 
 
 _RULES = (_asks_what_is_not, _asks_with_prefix, _asks_of_another_time)
-_UNKNOWN_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")  # all but Latin letters and Chinese
+_UNKNOWN_SCRIPT = re.compile(
+    r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]"
+)  # all but Latin letters and Chinese
 _WHAT_IS_NOT = re.compile(
-    r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they|an?)\b)|welche\w*|we[rnm]"
-    r"|wo|wann|wie ?viele?|qu['’]\w*|que|quel\w*|qui|où|quand|combien|qué|cu[aá]l\w*|quién\w*|dónde|cu[aá]nd?t?[oa]s?)\b"
+    r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they"
+    r"|an?)\b)|welche\w*|we[rnm]"
+    r"|wo|wann|wie ?viele?|qu['’]\w*|que|quel\w*|qui|où|quand|combien|qué|cu[aá]l\w*|quién\w*|dónde"
+    r"|cu[aá]nd?t?[oa]s?)\b"
     r"(.{0,120}?)(?<!\b(?:of|by|in) )(?<!\b(?:for|the) )"
-    r"\b(?:not|never|\w+n['’]t|cannot|nicht|niemals|nie|kein\w*|pas|jamais|no(?= \w+ (?:el|la|los|las|una?|se)\b)|nunca)\b",
+    r"\b(?:not|never|\w+n['’]t|cannot|nicht|niemals|nie|kein\w*|pas|jamais|no(?= \w+ (?:el|la|los|las"
+    r"|una?|se)\b)|nunca)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _UNDER_A_CONDITION = re.compile(
@@ -85,16 +97,21 @@ _UNDER_A_CONDITION = re.compile(
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(
-    r"\b(?:no[tr]?(?! (?:only|just|merely|limited to)\b)|never|none|no(?:body|where|thing)|neither|without|cannot|\w+n['’]t"
-    r"|ex(?:cept|clu|empt)\w*|unless|fail\w*|lack\w*|refus\w+|den(?:y|ie[sd])|forb\w+|prohibit\w*|prevent(?:s|ed|ing)?|avoid\w*"
-    r"|(?<!not )only|(?:other|rather) than|instead|few|little|against|reject\w*|limit(?:s|ations?)?|free (?:of|from)"
+    r"\b(?:no[tr]?(?! (?:only|just|merely|limited to)\b)|never|none|no(?:body|where|thing)|neither"
+    r"|without|cannot|\w+n['’]t"
+    r"|ex(?:cept|clu|empt)\w*|unless|fail\w*|lack\w*|refus\w+|den(?:y|ie[sd])|forb\w+|prohibit\w*"
+    r"|prevent(?:s|ed|ing)?|avoid\w*"
+    r"|(?<!not )only|(?:other|rather) than|instead|few|little|against|reject\w*|limit(?:s|ations?)?"
+    r"|free (?:of|from)"
     r"|non\W?\w+|dis\w{5,}|un(?!der|til|i)\w{4,}|i[nlmr](?:elig|valid|suff|leg|poss|prop|reg)\w*|\w+less"
-    r"|nicht\w*|kein\w*|nie(?:mals|mand)?|ohne|au(?:ß|sge)\w+|verboten\w*|ne|n['’]\w+|pas|jamais|aucun\w*|sans|sauf|hors"
+    r"|nicht\w*|kein\w*|nie(?:mals|mand)?|ohne|au(?:ß|sge)\w+|verboten\w*|ne|n['’]\w+|pas|jamais"
+    r"|aucun\w*|sans|sauf|hors"
     r"|interdit\w*|nunca|jamás|ning[uú]n\w*|nada|sin|salvo)\b|-free\b|[不没無无非未除禁别免]",
     re.IGNORECASE,
 )
 _BOUND = re.compile(
-    r"\b(?:since|after|before|until|till|by|from|between|than|through|prior to|up to|seit|nach|vor|bis|ab|zwischen"
+    r"\b(?:since|after|before|until|till|by|from|between|than|through|prior to|up to|seit|nach|vor|bis"
+    r"|ab|zwischen"
     r"|depuis|après|avant|jusqu\w*|entre|desde|después|antes|hasta)\b((?:\W+\w+){1,4})",
     re.IGNORECASE,
 )

@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 
 FEATURES = (
     "cosine",  # of the sentence, with its heading, to the question; 0 for unrelated texts
-    "word_similarity",  # mean cosine of the nearest words to the question's, weighted by idf; 0 for any two words
+    # mean cosine of the nearest words to the question's, weighted by idf; 0 for any two words
+    "word_similarity",
     "least_word_similarity",  # the least of these cosines
     "relevance",  # the retriever's score of its passage, as a share of the best score; 1 if there is none
     "is_fragment",  # 1 for a heading, a letterhead, "Summary:" without a list
-    "lacks_number",  # 1 if the question asks for a number, a date or a time, and the sentence, with its list, adds none
+    # 1 if the question asks for a number, a date or a time, and the sentence, with its list, adds none
+    "lacks_number",
 )
 
-MAX_EMBEDDED = 1200  # characters of the sentences that are embedded for a question; each sentence counts COST_PER_SENTENCE more
+# characters of the sentences that are embedded for a question; each sentence counts COST_PER_SENTENCE more
+MAX_EMBEDDED = 1200
 COST_PER_SENTENCE = 20  # characters, which take as long as the fixed cost of embedding a sentence
 MIN_EMBEDDED = 4  # minimum number of sentences that are embedded, of any length
 PRESELECTION = (14.7, 6.8, 7.7, -1.05)  # fitted weights of the features in `preselect`
@@ -57,12 +60,21 @@ def measure(
     if vectors.is_multilingual:  # such an embedder puts all words of a language close together
         unrelated = mean_cosine(own, others)
         similarities = (similarities - unrelated) / (1 - unrelated)
-    similarities = np.maximum(similarities, NAME_SIMILARITY * _in_name(own.stems, [quotes[row] for row in rows]))
+    similarities = np.maximum(
+        similarities, NAME_SIMILARITY * _in_name(own.stems, [quotes[row] for row in rows])
+    )
     weights = word_weights(question, own.stems, quotes)
     least = similarities.min(axis=1) if own.stems else np.zeros(len(rows))
     lacking = [lacks_number(question, quotes[row].with_list) for row in rows]
     return rows, np.column_stack(
-        [vectors.closeness(question, texts), similarities @ weights, least, shares[rows], fragments[rows], lacking]
+        [
+            vectors.closeness(question, texts),
+            similarities @ weights,
+            least,
+            shares[rows],
+            fragments[rows],
+            lacking,
+        ]
     )
 
 
@@ -83,11 +95,15 @@ def preselect(
         return list(range(len(quotes)))
     own, *others = vectors.static_words([question, *(quote.read_with_lead for quote in quotes)])
     similarities = np.array([own.nearest(words) for words in others]).reshape(len(quotes), -1)
-    follows = np.array([False, *(one.passage == before.passage for before, one in itertools.pairwise(quotes))])
+    follows = np.array(
+        [False, *(one.passage == before.passage for before, one in itertools.pairwise(quotes))]
+    )
     before = np.where(follows[:, None], np.roll(similarities, 1, axis=0), 0)  # (n, words)
     weights = word_weights(question, own.stems, quotes)
     in_sentence, added = similarities @ weights, np.maximum(before - similarities, 0) @ weights
-    order = np.argsort(-(np.column_stack([in_sentence, added, shares, fragments]) @ np.array(PRESELECTION)), kind="stable")
+    order = np.argsort(
+        -(np.column_stack([in_sentence, added, shares, fragments]) @ np.array(PRESELECTION)), kind="stable"
+    )
     most = max(int((lengths[order].cumsum() <= MAX_EMBEDDED).sum()), MIN_EMBEDDED)
     return sorted(order[:most].tolist())
 
@@ -103,14 +119,17 @@ def word_weights(question: str, stems: Sequence[str], quotes: Sequence[Quote]) -
 
 def _in_name(stems: Sequence[str], quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     """(n, words): 1 if the name of the quote's document has the word."""
-    names = {document: set(content_words(_NO_WORD.sub(" ", document))) for document in {quote.document for quote in quotes}}
+    names = {
+        document: set(content_words(_NO_WORD.sub(" ", document)))
+        for document in {quote.document for quote in quotes}
+    }
     has_word = [[stem in names[quote.document] for stem in stems] for quote in quotes]
     return np.array(has_word, dtype=np.float64).reshape(len(quotes), len(stems))
 
 
 def _idf(stems: Sequence[str], texts: Sequence[Collection[str]]) -> npt.NDArray[np.float64]:
-    """(words,). The texts were retrieved by these words, so most of them have the words of its topic. To give these some
-    weight, the same number of texts without them is added, at most MAX_OTHER_TEXTS."""
+    """(words,). The texts were retrieved by these words, so most of them have the words of its topic. To give
+    these some weight, the same number of texts without them is added, at most MAX_OTHER_TEXTS."""
     with_word = np.array([sum(stem in words for words in texts) for stem in stems], dtype=np.float64)
     without = len(texts) - with_word + min(len(texts), MAX_OTHER_TEXTS)
     return np.asarray(1 + np.log(1 + (without + 0.5) / (with_word + 0.5)), dtype=np.float64)
@@ -118,7 +137,9 @@ def _idf(stems: Sequence[str], texts: Sequence[Collection[str]]) -> npt.NDArray[
 
 def is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
-    says_something = _SENTENCE_END.search(quote.text) or quote.is_row or quote.introduces or introduces_list(quote.lead)
+    says_something = (
+        _SENTENCE_END.search(quote.text) or quote.is_row or quote.introduces or introduces_list(quote.lead)
+    )
     return introduces_nothing or not says_something or _is_letterhead(quote)
 
 
@@ -126,7 +147,9 @@ def _is_letterhead(quote: Quote) -> bool:
     """Whether each of several words begins with a capital or is a number, but not in a row of a table."""
     words = quote.text.split()
     initials = [word[0] for word in words if word[0].isalnum()]
-    is_capitalised = quote.text != quote.text.lower() and all(char.isupper() or char.isdigit() for char in initials)
+    is_capitalised = quote.text != quote.text.lower() and all(
+        char.isupper() or char.isdigit() for char in initials
+    )
     return len(words) > 2 and is_capitalised and not quote.is_row
 
 

@@ -32,24 +32,32 @@ LOOKED_FOR: Wordings = {
     "zh": "我查找的内容：{words}。",
 }
 NO_MODEL: Wordings = {
-    "en": "Without a language model I can only quote your documents, and this mode reads none: choose a mode that uses your "
+    "en": "Without a language model I can only quote your documents, and this mode reads none: choose a "
+    "mode that uses your "
     "documents, or connect a language model in the settings.",
-    "de": "Ohne Sprachmodell kann ich nur Ihre Dokumente zitieren, und diese Art zu antworten liest keine: Wählen Sie eine, "
+    "de": "Ohne Sprachmodell kann ich nur Ihre Dokumente zitieren, und diese Art zu antworten liest "
+    "keine: Wählen Sie eine, "
     "die Ihre Dokumente nutzt, oder verbinden Sie in den Einstellungen ein Sprachmodell.",
-    "es": "Sin un modelo de lenguaje solo puedo citar sus documentos, y este modo no lee ninguno: elija un modo que use sus "
+    "es": "Sin un modelo de lenguaje solo puedo citar sus documentos, y este modo no lee ninguno: elija "
+    "un modo que use sus "
     "documentos o conecte un modelo de lenguaje en los ajustes.",
-    "fr": "Sans modèle de langage, je ne peux que citer vos documents, et ce mode n’en lit aucun : choisissez un mode qui "
+    "fr": "Sans modèle de langage, je ne peux que citer vos documents, et ce mode n’en lit aucun : "
+    "choisissez un mode qui "
     "utilise vos documents, ou connectez un modèle de langage dans les paramètres.",
     "zh": "没有语言模型时，我只能引用您的文档，而此模式不读取任何文档：请选择使用文档的模式，或在设置中连接语言模型。",
 }
 NO_TOOL: Wordings = {
-    "en": "None of the tools can be called with this question as it is, and without a language model I cannot put it "
+    "en": "None of the tools can be called with this question as it is, and without a language model I "
+    "cannot put it "
     "otherwise.",
-    "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell kann ich sie "
+    "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell "
+    "kann ich sie "
     "nicht anders stellen.",
-    "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de lenguaje no puedo "
+    "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de "
+    "lenguaje no puedo "
     "formularla de otro modo.",
-    "fr": "Aucun des outils ne peut être appelé avec cette question telle quelle, et sans modèle de langage je ne peux pas la "
+    "fr": "Aucun des outils ne peut être appelé avec cette question telle quelle, et sans modèle de "
+    "langage je ne peux pas la "
     "formuler autrement.",
     "zh": "没有任何工具能按原样使用这个问题，而没有语言模型时我无法换一种说法。",
 }
@@ -61,26 +69,36 @@ NOT_LOOKED_UP: Wordings = {
     "zh": "此回答未查阅您的文档。",
 }
 GREETED: Wordings = {
-    "en": "I am glad to help: ask me what your documents say, and I quote the sentences that answer, or ask for a summary of "
+    "en": "I am glad to help: ask me what your documents say, and I quote the sentences that answer, or "
+    "ask for a summary of "
     "them.",
-    "de": "Ich helfe gern: Fragen Sie mich, was in Ihren Dokumenten steht, und ich zitiere die Sätze, die es beantworten, oder "
+    "de": "Ich helfe gern: Fragen Sie mich, was in Ihren Dokumenten steht, und ich zitiere die Sätze, die "
+    "es beantworten, oder "
     "bitten Sie mich um eine Zusammenfassung.",
-    "es": "Con mucho gusto le ayudo: pregúnteme qué dicen sus documentos y citaré las frases que lo responden, o pídame un "
+    "es": "Con mucho gusto le ayudo: pregúnteme qué dicen sus documentos y citaré las frases que lo "
+    "responden, o pídame un "
     "resumen de ellos.",
-    "fr": "Je vous aide volontiers : demandez-moi ce que disent vos documents, et je cite les phrases qui y répondent, ou "
+    "fr": "Je vous aide volontiers : demandez-moi ce que disent vos documents, et je cite les phrases qui "
+    "y répondent, ou "
     "demandez-moi un résumé.",
     "zh": "很高兴为您服务：您可以询问文档中的内容，我会引用能回答问题的句子，也可以为您总结文档。",
 }
 THANKED: Wordings = {
-    "en": "You are welcome: ask me whenever there is something else that you want to know from your documents.",
-    "de": "Gern geschehen: Fragen Sie mich jederzeit, wenn Sie noch etwas aus Ihren Dokumenten wissen möchten.",
+    "en": (
+        "You are welcome: ask me whenever there is something else that you want to know from your documents."
+    ),
+    "de": (
+        "Gern geschehen: Fragen Sie mich jederzeit, wenn Sie noch etwas aus Ihren Dokumenten wissen möchten."
+    ),
     "es": "De nada: pregúnteme cuando quiera saber algo más de lo que dicen sus documentos.",
     "fr": "Je vous en prie : demandez-moi ce que vous voulez encore savoir de vos documents.",
     "zh": "不客气：如果您还想了解文档中的其他内容，请随时提问。",
 }
 
 _ALL = frozenset(
-    text for wordings in (CLOSEST, NOTHING_FOUND, NO_MODEL, NO_TOOL, GREETED, THANKED) for text in wordings.values()
+    text
+    for wordings in (CLOSEST, NOTHING_FOUND, NO_MODEL, NO_TOOL, GREETED, THANKED)
+    for text in wordings.values()
 )
 _BEFORE_WORDS = tuple(text.partition("{words}")[0] for text in LOOKED_FOR.values())
 _EARLIER = (  # in conversations from before 2026
@@ -106,7 +124,9 @@ def nothing_about(question: str) -> str:
     """
     nothing = in_language_of(question, NOTHING_FOUND)
     small = SMALL_WORDS.get(language_of(question), ())
-    words = dict.fromkeys(word for word in _WORD.findall(question) if word.lower() not in small and content_words(word))
+    words = dict.fromkeys(
+        word for word in _WORD.findall(question) if word.lower() not in small and content_words(word)
+    )
     if not words:
         return nothing
     between = "" if nothing.endswith("。") else " "
@@ -151,5 +171,7 @@ def is_refusal(text: str) -> bool:
     text = text.strip()
     nothing = next((each for each in NOTHING_FOUND.values() if text.startswith(each)), "")
     says_nothing_about = "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
-    is_earlier = text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)  # alone, or above closest passages
+    is_earlier = text in _EARLIER or (
+        text.startswith(_EARLIER) and "\n\n" in text
+    )  # alone, or above closest passages
     return text in _ALL or is_closest(text) or says_nothing_about or is_earlier

@@ -1,8 +1,8 @@
 """A follow-up message with its topic in brackets: "How long does it take? (bake cake)".
 
 A message depends on earlier ones if it begins with "and" or "what about", if it has "it" or "that one" with
-few content words before it, or if it has hardly any content words. Its topic is the content words of the last message that
-does not depend on others. The reader gives less weight to the words in brackets.
+few content words before it, or if it has hardly any content words. Its topic is the content words of the last
+message that does not depend on others. The reader gives less weight to the words in brackets.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ FRAGMENT_WORDS = 4  # words; a message of so many with one content word is no se
 MAX_TOPIC = 8  # words in brackets
 UNSPACED = ("zh", "ja")
 
-# By language, the beginnings of a message that continues an earlier one, and the words that refer to something.
+# By language, the beginnings of a message that continues an earlier one, and the words that refer to
+# something.
 _DEPENDENCE = {
     "en": (
         r"(?:and|but|or|what about|how about|(?:what|who|where|anything) else|any other|why not|how so)\b",
-        r"\b(?:s?he|him|hers?|his|they|them|theirs?|its|it(?! \w+ (?:to|that|for)\b)|this|these|those|(?<=[st] )that"
+        r"\b(?:s?he|him|hers?|his|they|them|theirs?|its|it(?! \w+ (?:to|that|for)\b)|this|these|those"
+        r"|(?<=[st] )that"
         r"|that (?:one|time|year|place|person)|the (?:former|latter|same|others?))\b"
         r"|\b(?:that|there|ones?|the (?:first|second|third|last))\b(?=\W*$)",
     ),
     "de": (
         r"(?:und|aber|oder|was ist mit|wie (?:ist|steht) es mit)\b",
-        r"\b(?:er|sie|ihn|ihm|ihr\w*|seine?\w*|dort|davon|dazu|damit|dabei|diese\w?)\b|(?<!gibt )\bes\b|\bdas\b(?=\W*$)",
+        (
+            r"\b(?:er|sie|ihn|ihm|ihr\w*|seine?\w*|dort|davon|dazu|damit|dabei|diese\w?)\b|(?<!gibt )\bes\b"
+            r"|\bdas\b(?=\W*$)"
+        ),
     ),
     "fr": (
         r"(?:et|mais|ou|qu['’]en est-il)\b",
@@ -81,14 +86,18 @@ def depends_on_context(question: str) -> bool:
 
 
 def _dependence(question: str) -> Literal["goes on", "points", "scrap", ""]:
-    """The way in which the question depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
+    """The way in which the question depends on earlier messages. "IT" is no pronoun, except in a text in
+    capitals."""
     own, language = _size(question), language_of(question)
     if own >= SELF_CONTAINED:
         return ""
     for opening, pointing in [_PATTERNS[language]] if language in _PATTERNS else _PATTERNS.values():
         if opening.match(question):
             return "goes on"
-        pronoun = next((each for each in pointing.finditer(question) if question.isupper() or not each[0].isupper()), None)
+        pronoun = next(
+            (each for each in pointing.finditer(question) if question.isupper() or not each[0].isupper()),
+            None,
+        )
         if pronoun and (own <= MIN_BEFORE_PRONOUN or _size(question[: pronoun.start()]) < MIN_BEFORE_PRONOUN):
             return "points"
     return "scrap" if own == 0 or (own == 1 and len(words(question)) <= FRAGMENT_WORDS) else ""
@@ -115,4 +124,6 @@ def _topic_words(before: str, question: str) -> str:
 _TOPIC = re.compile(r"\s*\([^()]+\)\W*$")
 _WORD = re.compile(r"[\w'’&.-]*\w")
 _CAPITALISED = r"[^\W\d_a-zà-ÿ][\w'’&.-]*\w"
-_NAME = re.compile(rf"(?<=\S ){_CAPITALISED}|^{_CAPITALISED}(?= {_CAPITALISED})")  # not the first of small words
+_NAME = re.compile(
+    rf"(?<=\S ){_CAPITALISED}|^{_CAPITALISED}(?= {_CAPITALISED})"
+)  # not the first of small words

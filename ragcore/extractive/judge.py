@@ -59,11 +59,18 @@ class Judge:
     def judge_guidelines(self, guidelines: str, query: str, response: str) -> str:
         """Checks whether it answers, and the length, numbers and citations that guidelines may require."""
         text = MARKS.sub("", response)
-        if re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE) and len(text.split()) > BRIEF_WORDS:
+        if (
+            re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE)
+            and len(text.split()) > BRIEF_WORDS
+        ):
             return f"NO It has {len(text.split())} words."
-        if re.search(r"\b(?:number|statistic|figure|quantit)", guidelines, re.IGNORECASE) and not figures_in(text):
+        if re.search(r"\b(?:number|statistic|figure|quantit)", guidelines, re.IGNORECASE) and not figures_in(
+            text
+        ):
             return "NO It has no number."
-        if re.search(r"\b(?:cite|citation|source|reference)", guidelines, re.IGNORECASE) and not MARKS.search(response):
+        if re.search(r"\b(?:cite|citation|source|reference)", guidelines, re.IGNORECASE) and not MARKS.search(
+            response
+        ):
             return "NO It cites nothing."
         return self.judge_answer(query, response)
 
@@ -101,7 +108,9 @@ class Judge:
         expected = set(content_words(right))
         coverage = len(expected & set(content_words(answer))) / max(len(expected), 1)
         score = float(coverage + self._reader.vectors.similarity(right, [answer])[0]) / 2
-        differs = missing_figures(figures_in(right), readings_in(answer)) or is_negated(right) != is_negated(answer)
+        differs = missing_figures(figures_in(right), readings_in(answer)) or is_negated(right) != is_negated(
+            answer
+        )
         return min(score, MAX_SCORE_IF_DIFFERENT) if differs else score
 
 
@@ -111,4 +120,6 @@ def _claims(response: str) -> str:
 
 
 _NAME = r"[A-ZÀ-Þ][\w'’-]*"
-_SPECIFIC = re.compile(rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$")  # the first of several words is always capitalised
+_SPECIFIC = re.compile(
+    rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$"
+)  # the first of several words is always capitalised

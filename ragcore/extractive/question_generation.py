@@ -59,7 +59,11 @@ def topics_in(text: str) -> Iterator[str]:
     """The headings of the text that are no questions, then its keywords, the best first."""
     leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
     headings = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
-    yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MAX_TOPICS)] if is_distinctive(topic))
+    yield from (
+        in_ordinary_case(topic, text)
+        for topic in [*headings, *keywords(text, MAX_TOPICS)]
+        if is_distinctive(topic)
+    )
 
 
 def language_of(text: str) -> str:

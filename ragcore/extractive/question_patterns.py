@@ -1,7 +1,9 @@
-"""Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
+"""Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the
+tower built?"
 
 English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, and
-all five languages for definitions. Rules for rarer kinds gave less than three questions in two million characters.
+all five languages for definitions. Rules for rarer kinds gave less than three questions in two million
+characters.
 """
 
 from __future__ import annotations
@@ -15,10 +17,17 @@ _SUBJECT = r"(?P<subject>[^\W\d_][^,;:()\"“”.!?]{0,70}?)"
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _WHEN = (
     r"(?:in (?:(?:early|late|mid|the) )?(?:(?:[A-Z][a-z]+),? )?(?:1\d{3}|20\d\d)s?"
-    rf"|on (?:[A-Z][a-z]+day,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}})(?:,? \d{{4}})?)\b"
+    rf"|on (?:[A-Z][a-z]+day,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}"
+    rf"|{_MONTH} \d{{1,2}})(?:,? \d{{4}})?)\b"
 )
-_NUMBER = r"(?:about |around |over |only |nearly |almost |up to |more than |at least )?(?:\d[\d,]*|two|three|four|five|six)"
-_THINGS = r"(?P<things>(?!(?:second|minute|hour|day|week|month|year)s\b|more\b|other\b|of\b)[a-z]+s(?: of [a-z]+)?)\b"
+_NUMBER = (
+    r"(?:about |around |over |only |nearly |almost |up to |more than |at least )?(?:\d[\d,]*|two|three"
+    r"|four|five|six)"
+)
+_THINGS = (
+    r"(?P<things>(?!(?:second|minute|hour|day|week|month|year)s\b|more\b|other\b"
+    r"|of\b)[a-z]+s(?: of [a-z]+)?)\b"
+)
 _BE = r"(?P<be>is|are|was|were)"
 _DONE = r"(?P<done>[a-z]+(?:ed|rn|ilt|ade|old|ght|un|en|eld|ept|ent|et|ut)\b(?:(?! and | or )[^,;]){0,40}?)"
 
@@ -46,7 +55,9 @@ _PAST = _regular_past(
     "fell": "fall", "broke": "break", "lost": "lose", "gave": "give", "stopped": "stop", "sent": "send",
     "cost": "cost", "led to": "lead to",
 }  # fmt: skip
-_STATED = _regular_past("announce argue claim conclude decide demand promise propose recommend report resolve suggest warn")
+_STATED = _regular_past(
+    "announce argue claim conclude decide demand promise propose recommend report resolve suggest warn"
+)
 
 _CAN = r"(?P<be>is|are|was|were|can|cannot|must|may|should|will)"
 _DID = rf"(?P<verb>{'|'.join(_PAST)})\b"
@@ -57,28 +68,49 @@ _ENGLISH = (
     ("Why {be} {subject} {what}?", rf"^{_SUBJECT} {_CAN} (?P<what>[^,;]{{3,60}}?),? because "),
     (
         "Who {made} {subject}?",
-        rf"^{_SUBJECT} (?:is|was|were) (?P<made>built|founded|designed|invented|discovered|created) by (?:the \w+ )?[A-Z]",
+        (
+            rf"^{_SUBJECT} (?:is|was|were) (?P<made>built|founded|designed|invented|discovered"
+            r"|created) by (?:the \w+ )?[A-Z]"
+        ),
     ),
     ("When {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>was|were) {_DONE},? (?:by [^,;]{{3,40}} )?{_WHEN}"),
     ("When did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{0,40}}?),? {_WHEN}"),
     ("How many {things} {do} {subject} have?", rf"^{_SUBJECT} (?P<verb>has|have|had) {_NUMBER} {_THINGS}"),
     (
         "Where {be} {subject} {done}?",
-        rf"^{_SUBJECT} {_BE} (?P<done>located|situated|kept|held|stored|buried) (?:in|at|on|under|near|behind|between) "
+        rf"^{_SUBJECT} {_BE} (?P<done>located|situated|kept|held|stored|buried) (?:in|at|on|under|near"
+        r"|behind|between) "
         r"(?!the same|order|a number|place|mind)",
     ),
-    ("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>called|known as|named after|based on|caused by) "),
-    ("What {do} {subject} {base}?", rf"^{_SUBJECT} (?P<verb>consists of|depends on|refers to|causes|led to) "),
-    ("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>responsible for|used for|used to|made of|built of) "),
+    (
+        "What {be} {subject} {done}?",
+        rf"^{_SUBJECT} {_BE} (?P<done>called|known as|named after|based on|caused by) ",
+    ),
     (
         "What {do} {subject} {base}?",
-        rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b|for\b|us\b|you\b|up\b)",
+        rf"^{_SUBJECT} (?P<verb>consists of|depends on|refers to|causes|led to) ",
     ),
-    ("What did {subject} {base}?", rf"^{_SUBJECT} (?P<verb>{'|'.join(_STATED)}) (?:that|to) (?!be |it\b)[\w']"),
+    (
+        "What {be} {subject} {done}?",
+        rf"^{_SUBJECT} {_BE} (?P<done>responsible for|used for|used to|made of|built of) ",
+    ),
+    (
+        "What {do} {subject} {base}?",
+        (
+            rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b"
+            r"|for\b|us\b|you\b|up\b)"
+        ),
+    ),
+    (
+        "What did {subject} {base}?",
+        rf"^{_SUBJECT} (?P<verb>{'|'.join(_STATED)}) (?:that|to) (?!be |it\b)[\w']",
+    ),
     (
         "{who} {be} {best}?",
-        rf"^{_SUBJECT} {_BE} (?P<best>the (?:(?!best|rest|same|latest)\w{{3,}}est|first|only|main|most \w+|second \w+est) "
-        rf"(?:(?!and |that |which |who |recent)[^,;.()]){{3,40}}? (?:of|in|on|for|about|to) [^,;.()]{{3,30}}?){_LIMIT}",
+        rf"^{_SUBJECT} {_BE} (?P<best>the (?:(?!best|rest|same|latest)\w{{3,}}est|first|only|main"
+        r"|most \w+|second \w+est) "
+        rf"(?:(?!and |that |which |who |recent)[^,;.()]){{3,40}}? (?:of|in|on|for|about"
+        rf"|to) [^,;.()]{{3,30}}?){_LIMIT}",
     ),
     ("{who} {be} {subject}?", rf"^{_SUBJECT} {_BE} (?:an?|the|one of) (?P<kind>[^,;.]*)"),
     (
@@ -89,8 +121,10 @@ _ENGLISH = (
 _GERMAN = (
     (
         "Wann {be} {subject} {done}?",
-        rf"^{_SUBJECT} (?P<be>wurden?) (?:im Jahre? |am |im |seit )?(?:\d{{1,2}}\. )?(?:[A-Z][a-zä]+ )?(?:1\d{{3}}|20\d\d) "
-        r"(?P<done>(?:(?! und )[^,;]){0,40}?(?:\w*ge\w+(?:t|en)|\w+iert|(?:be|er|ver|ent|zer)\w+(?:t|en)))\.$",
+        rf"^{_SUBJECT} (?P<be>wurden?) (?:im Jahre? |am |im "
+        rf"|seit )?(?:\d{{1,2}}\. )?(?:[A-Z][a-zä]+ )?(?:1\d{{3}}|20\d\d) "
+        r"(?P<done>(?:(?! und )[^,;]){0,40}?(?:\w*ge\w+(?:t|en)|\w+iert|(?:be|er|ver|ent|zer)\w+(?:t"
+        r"|en)))\.$",
     ),
     ("Was {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>umfasst|enthält|bietet|erfordert) "),
     ("{wer} {be} {subject}?", rf"^{_SUBJECT} (?P<be>ist|sind|war|waren) (?:eine?|der|die|das) (?P<kind>.*)"),
@@ -104,36 +138,52 @@ _OTHERS = (
 _RULES = [(wording, re.compile(pattern)) for wording, pattern in (*_ENGLISH, *_GERMAN, *_OTHERS)]
 
 _PERSON = re.compile(
-    r"\b(?:man|woman|king|queen|president|chair|poet|engineer|physicist|chemist|mathematician|\w+ician|\w{3,}(?:ist|eer)|writer|"
+    r"\b(?:man|woman|king|queen|president|chair|poet|engineer|physicist|chemist|mathematician|\w+ician"
+    r"|\w{3,}(?:ist|eer)|writer|"
     r"painter|teacher|singer|actor|author|doctor|director|composer|founder|minister|student|"
     r"preacher|bishop|scholar|reformer|lawyer|soldier|"
-    r"Präsident\w*|König\w*|Dichter\w*|Physiker\w*|Maler\w*|Schriftsteller\w*|Politiker\w*|Ingenieur\w*|Erfinder\w*)\b"
+    r"Präsident\w*|König\w*|Dichter\w*|Physiker\w*|Maler\w*|Schriftsteller\w*|Politiker\w*|Ingenieur\w*"
+    r"|Erfinder\w*)\b"
 )
 _LEANING = re.compile(
-    r"\b(?:he|she|it|they|we|you|i|me|him|them|us|this|these|those|such|here|our|my|your|er|sie|es|dies\w*|wir|il|elle|ils|elles|"
+    r"\b(?:he|she|it|they|we|you|i|me|him|them|us|this|these|those|such|here|our|my|your|er|sie|es"
+    r"|dies\w*|wir|il|elle|ils|elles|"
     r"ce|cela|él|ella|esto|another|(?:the )(?:same|former|latter|above|following|other))\b|[它他她这那]",
     re.IGNORECASE,
 )
-_OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)  # by an owner in an earlier sentence
+_OWNED = re.compile(
+    r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE
+)  # by an owner in an earlier sentence
 _ADVERBIAL = re.compile(
-    r"^(?:deshalb|heut\w*|seit\w*|dar\w+|inner\w+|außer\w+|im|am|an|auf|bei|mit|nach|vor|seit|zu[mr]?|vo[nm]|durch|für|dort|hier|dann|"
-    r"dam\w+|da|daher|dabei|danach|dadurch|dazu|dafür|auch|aber|und|oder|nur|zwar|jedoch|ebenso|später|trotz|wegen|während|unter|über|eine?[rs]|weitere\w*|viele|"
+    r"^(?:deshalb|heut\w*|seit\w*|dar\w+|inner\w+|außer\w+|im|am|an|auf|bei|mit|nach|vor|seit|zu[mr]?"
+    r"|vo[nm]|durch|für|dort|hier|dann|"
+    r"dam\w+|da|daher|dabei|danach|dadurch|dazu|dafür|auch|aber|und|oder|nur|zwar|jedoch|ebenso|später"
+    r"|trotz|wegen|während|unter|über|eine?[rs]|weitere\w*|viele|"
     r"einige|manche|nicht|bis|um|als|wie|ein \w*[Bb]eispiel|"
-    r"there|some|one|what|who|which|when|where|but|and|so|or|if|then|also|both|all|many|most|much|several|few|more|"
-    r"nothing|nobody|no|not|only|in|on|at|for|with|after|before|as|by|from|to|of|under|over|into|because|while|though|although|"
-    r"since|during|once|until|despite|according|however|today|now|instead|later|still|yet|perhaps|even|hence|thus|that|"
-    r"January|February|March|April|May|June|July|August|September|October|November|December|\w+day|\w+ly|part|things?|one)\b",
+    r"there|some|one|what|who|which|when|where|but|and|so|or|if|then|also|both|all|many|most|much"
+    r"|several|few|more|"
+    r"nothing|nobody|no|not|only|in|on|at|for|with|after|before|as|by|from|to|of|under|over|into"
+    r"|because|while|though|although|"
+    r"since|during|once|until|despite|according|however|today|now|instead|later|still|yet|perhaps|even"
+    r"|hence|thus|that|"
+    r"January|February|March|April|May|June|July|August|September|October|November|December|\w+day"
+    r"|\w+ly|part|things?|one)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r" (?:that|which|who|whom|whose|where|when|if|because|but|is|are|was|were|has|have|had|will|would|must|can|may|said|says|"
-    r"dass|weil|hat|haben|ist|sind|wurde|wird|until|while|called|named|known|so|not|never|also|only|do|does|did|often|now|then|usually)\b"
+    r" (?:that|which|who|whom|whose|where|when|if|because|but|is|are|was|were|has|have|had|will|would"
+    r"|must|can|may|said|says|"
+    r"dass|weil|hat|haben|ist|sind|wurde|wird|until|while|called|named|known|so|not|never|also|only|do"
+    r"|does|did|often|now|then|usually)\b"
 )
 _ARTICLE = re.compile(
-    r"^(?:The|An?|Each|Every(?:one)?|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On|If|When|Before|After)"
+    r"^(?:The|An?|Each|Every(?:one)?|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On"
+    r"|If|When|Before|After)"
     r"(?!\S)"
 )
-_HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])")  # a heading without an end of its own
+_HEADED = re.compile(
+    r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])"
+)  # a heading without an end of its own
 MAX_WORDS = 7  # of a subject
 
 
@@ -164,7 +214,11 @@ def _parts(match: re.Match[str], known: Collection[str]) -> dict[str, str]:
     person = _PERSON.search(kind) is not None
     return parts | {
         "subject": _inside_question(subject, known),
-        "do": "did" if verb in _PAST or verb == "had" else "does" if verb in _PRESENT or verb == "has" else "do",
+        "do": "did"
+        if verb in _PAST or verb == "had"
+        else "does"
+        if verb in _PRESENT or verb == "has"
+        else "do",
         "base": _PAST.get(verb) or _STATED.get(verb) or _PRESENT.get(verb, verb),
         "who": "Who" if person else "What",
         "wer": "Wer" if person else "Was",

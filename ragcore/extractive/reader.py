@@ -25,7 +25,14 @@ from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
-from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote, distinct, introduces_list, quotes_in, with_lists
+from ragcore.text.quotable_sentences import (
+    DEPENDS_ON_PREVIOUS,
+    Quote,
+    distinct,
+    introduces_list,
+    quotes_in,
+    with_lists,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -41,8 +48,9 @@ MAX_CLOSEST = 1200  # characters of closest passages, without headings and intro
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`quotes` are the text to show, in order, empty if the outcome is "nothing". `candidates` are all sentences, with their
-    `log_odds` (n,), -inf if not measured. `further` are the quotes to show below the closest passages."""
+    """`quotes` are the text to show, in order, empty if the outcome is "nothing". `candidates` are all
+    sentences, with their `log_odds` (n,), -inf if not measured. `further` are the quotes to show below the
+    closest passages."""
 
     outcome: Outcome
     quotes: list[Quote]
@@ -60,7 +68,9 @@ class Reader:
     """Safe to share between threads.
 
     >>> from ragcore.embeddings.hashing import HashEmbedding
-    >>> reading = Reader(HashEmbedding()).read("How high is the tower?", [Passage("The tower is 40 m high. It is red.", 1)])
+    >>> reading = Reader(HashEmbedding()).read(
+    ...     "How high is the tower?", [Passage("The tower is 40 m high. It is red.", 1)]
+    ... )
     >>> reading.best_first[0].text
     'The tower is 40 m high.'
     """
@@ -74,7 +84,9 @@ class Reader:
 
     def read_quotes(self, question: str, quotes: Sequence[Quote], relevance: Sequence[float]) -> Reading:
         """Like `read`, for sentences. `relevance` is that of their passages."""
-        question = correct_spelling(question, [quote.read_with_lead for quote in quotes], self.vectors.embedder)
+        question = correct_spelling(
+            question, [quote.read_with_lead for quote in quotes], self.vectors.embedder
+        )
         log_odds = self.log_odds(question, quotes, [relevance[quote.passage] for quote in quotes])
         fitted = self.weights
         agreeing = np.where(contradict(question, quotes), -np.inf, log_odds)
@@ -82,13 +94,17 @@ class Reader:
             best = int(agreeing.argmax())
             behind = ANSWER_MARGIN if quotes[best].bullet is None else ITEM_MARGIN
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
-            return Reading("answer", in_context(question, _by_passage(chosen, quotes), quotes), quotes, log_odds)
+            return Reading(
+                "answer", in_context(question, _by_passage(chosen, quotes), quotes), quotes, log_odds
+            )
         is_close = float(log_odds.max(initial=-np.inf)) >= fitted.closest
         if is_close or (quotes and self._cannot_compare(question, quotes)):
             first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
             everything = in_context(question, choose_closest(log_odds, quotes), quotes)
             further = [quote for quote in everything if quote not in first]
-            return Reading("closest", first, quotes, log_odds, _likeliest_part_first(further, quotes, log_odds))
+            return Reading(
+                "closest", first, quotes, log_odds, _likeliest_part_first(further, quotes, log_odds)
+            )
         return Reading("nothing", [], quotes, log_odds)
 
     def log_odds(
@@ -131,15 +147,18 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
 
 
 def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """Up to MAX_CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
-    other passages, and of further sentences, two by two, with those around them. By passage, best first."""
+    """Up to MAX_CLOSEST characters: the rows of the best two sentences and their neighbours, of the
+    beginnings of other passages, and of further sentences, two by two, with those around them. By passage,
+    best first."""
     order = _best_first(log_odds, quotes)
     closest = {quotes[row].passage for row in order[:2]}
     beginnings: dict[int, int] = {}
     for row, quote in enumerate(quotes):
         if quote.passage not in closest and not features.is_fragment(quote):
             beginnings.setdefault(quote.passage, row)
-    further = [at for start in range(0, len(order), 2) for at in _around(order[start : start + 2], AROUND, quotes)]
+    further = [
+        at for start in range(0, len(order), 2) for at in _around(order[start : start + 2], AROUND, quotes)
+    ]
     chosen: list[int] = []
     chars = 0
     for at in dict.fromkeys([*_around(order[:2], NEXT_TO, quotes), *beginnings.values(), *further]):
@@ -191,7 +210,9 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
     return whole
 
 
-def _likeliest_part_first(chosen: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]) -> list[Quote]:
+def _likeliest_part_first(
+    chosen: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]
+) -> list[Quote]:
     """The quotes in parts, each below one heading, the part with the likeliest quote first."""
     odds = dict(zip(quotes, log_odds.tolist(), strict=True))
     parts = [list(part) for _, part in groupby(chosen, key=lambda quote: (quote.passage, quote.lead))]
@@ -218,7 +239,11 @@ def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
     answer. [] if they have more than MAX_SECTION characters."""
     if not _needs_heading(question, quotes[row]):
         return []
-    rows = [at for at, quote in enumerate(quotes) if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)]
+    rows = [
+        at
+        for at, quote in enumerate(quotes)
+        if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)
+    ]
     return rows if sum(len(quotes[at].text) for at in rows) <= MAX_SECTION else []
 
 
@@ -237,4 +262,9 @@ def _item(row: int, quotes: Sequence[Quote]) -> list[int]:
 def _continues(row: int, quotes: Sequence[Quote]) -> bool:
     """Whether the row is in the same list item as the one before it."""
     one, before = quotes[row], quotes[row - 1]
-    return one.bullet == "" and not one.begins_item and before.bullet is not None and before.passage == one.passage
+    return (
+        one.bullet == ""
+        and not one.begins_item
+        and before.bullet is not None
+        and before.passage == one.passage
+    )

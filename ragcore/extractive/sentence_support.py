@@ -1,8 +1,9 @@
 """Checks without a language model which sentences of an answer its passages support.
 
 A sentence is compared with each passage by their common words, numbers and names, by what stands in one
-sentence with these, by negations, and by the cosine to the nearest sentence of the passage. Each feature has a
-fitted weight. A sentence that is in a passage word for word, with the same negation, is supported in any case.
+sentence with these, by negations, and by the cosine to the nearest sentence of the passage. Each feature has
+a fitted weight. A sentence that is in a passage word for word, with the same negation, is supported in any
+case.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import numpy as np
 
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
-from ragcore.extractive.verbatim_match import Figure, figures_in, is_negated, missing_figures, normalize, readings_in, stem_text
+from ragcore.extractive.verbatim_match import (
+    Figure,
+    figures_in,
+    is_negated,
+    missing_figures,
+    normalize,
+    readings_in,
+    stem_text,
+)
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import LISTED, quotes_in
@@ -56,14 +65,15 @@ FEATURES = (
     "missing_numbers",  # 1 if a number of the sentence, with its signs, is not in the passage
     "missing_names",  # share of its names that are not in the passage
     "denies",  # 1 if either the sentence or the nearest one has a "not", but not both
-    "context",  # share of its words in one sentence of the passage, or in one that has each of its numbers and names
+    # share of its words in one sentence of the passage, or in one that has each of its numbers and names
+    "context",
 )
 WEIGHTS = (1.871, 0.536, -3.251, -1.242, -4.957, 4.282)
 BIAS = -3.254
 SUPPORTED, WEAK = -0.17, -2.45
-"""Thresholds of the log odds, from which a sentence is supported, or weakly supported. The weights are a logistic regression
-and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
-docs/quality.md."""
+"""Thresholds of the log odds, from which a sentence is supported, or weakly supported. The weights are a
+logistic regression and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check
+--fit`, which prints all four; see docs/quality.md."""
 
 QUOTED_LOG_ODDS = 20.0  # log odds of a sentence that is in the passage word for word
 MAX_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
@@ -88,7 +98,10 @@ class SentenceCheck:
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
-    >>> [sentence.verdict for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])]
+    >>> [
+    ...     sentence.verdict
+    ...     for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
+    ... ]
     ['supported']
     """
 
@@ -96,13 +109,17 @@ class SentenceCheck:
         self.reader = reader or Reader(embedder)
 
     def check(self, answer: str, passages: Sequence[str]) -> list[CheckedSentence]:
-        """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
+        """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every
+        claim is absent."""
         sentences: list[tuple[CheckedSentence, Sequence[int], bool]] = []
         for start, end, text, cited in claims(answer):
             after = "" if LISTED.match(answer, start) else answer[end:]  # a list item is not a heading
             sentences.append((CheckedSentence(start, end, text), cited, not claims_nothing(text, after)))
         known = self._read(passages, [sentence.text for sentence, _, is_claim in sentences if is_claim])
-        return [self._judge(sentence, cited, known) if is_claim else sentence for sentence, cited, is_claim in sentences]
+        return [
+            self._judge(sentence, cited, known) if is_claim else sentence
+            for sentence, cited, is_claim in sentences
+        ]
 
     def odds(self, claim: str, passages: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,): the log odds that each passage supports it."""
@@ -112,17 +129,30 @@ class SentenceCheck:
         """(len(FEATURES),)"""
         return self._measure(claim, *self._read([passage], [claim]))[0]
 
-    def _judge(self, sentence: CheckedSentence, cited: Sequence[int], known: Sequence[_Passage]) -> CheckedSentence:
+    def _judge(
+        self, sentence: CheckedSentence, cited: Sequence[int], known: Sequence[_Passage]
+    ) -> CheckedSentence:
         if not known:
             return replace(sentence, verdict="absent")
         odds = [self._odds(sentence.text, passage) for passage in known]
         best = max(range(len(known)), key=lambda at: odds[at][0])
         verdict = verdict_of(odds[best][0])
         # Among passages with the same verdict, a cited one.
-        as_good = [number - 1 for number in cited if 0 < number <= len(known) and verdict_of(odds[number - 1][0]) == verdict]
+        as_good = [
+            number - 1
+            for number in cited
+            if 0 < number <= len(known) and verdict_of(odds[number - 1][0]) == verdict
+        ]
         best = max(as_good, key=lambda at: odds[at][0], default=best)
         miscited = bool(cited) and not as_good and verdict != "absent"
-        return replace(sentence, verdict=verdict, passage=best, evidence=odds[best][1], odds=odds[best][0], miscited=miscited)
+        return replace(
+            sentence,
+            verdict=verdict,
+            passage=best,
+            evidence=odds[best][1],
+            odds=odds[best][0],
+            miscited=miscited,
+        )
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the nearest sentence of the passage."""
@@ -141,7 +171,10 @@ class SentenceCheck:
         cosines = self.reader.vectors.similarity(claim, passage.sentences)
         nearest = passage.sentences[int(np.argmax(cosines + shared))]
         everything = frozenset().union(*passage.words)
-        figures, names = figures_in(claim), {word for name in _NAME.findall(one) for word in content_words(name)}
+        figures, names = (
+            figures_in(claim),
+            {word for name in _NAME.findall(one) for word in content_words(name)},
+        )
         measured = (
             len(unique & everything) / len(unique),
             cosines.max(),
@@ -162,9 +195,12 @@ class SentenceCheck:
         return known
 
 
-def _context_share(own: set[str], figures: Sequence[Figure], names: Collection[str], passage: _Passage) -> float:
-    """The least of the shares of each number and name: the largest share of the other words in one sentence that has it, with
-    the heading above. Without numbers and names, the largest share of all words. A word counts by its idf in the passage."""
+def _context_share(
+    own: set[str], figures: Sequence[Figure], names: Collection[str], passage: _Passage
+) -> float:
+    """The least of the shares of each number and name: the largest share of the other words in one sentence
+    that has it, with the heading above. Without numbers and names, the largest share of all words. A word
+    counts by its idf in the passage."""
     counts = {word: sum(word in words for words in passage.contexts) for word in own}
     idf = {word: math.log((len(passage.contexts) + 1) / (count + 0.5)) for word, count in counts.items()}
 
@@ -181,13 +217,18 @@ def _context_share(own: set[str], figures: Sequence[Figure], names: Collection[s
 
 
 def find_quoting(claim: str, passages: Sequence[str]) -> int | None:
-    """The index of the first passage that has the sentence word for word, with the same negation. Embeds nothing."""
+    """The index of the first passage that has the sentence word for word, with the same negation. Embeds
+    nothing."""
     relevant = frozenset(content_words(claim))
-    return next((at for at, text in enumerate(passages) if _find_quoted(claim, _read(text, relevant, MAX_SENTENCES))), None)
+    return next(
+        (at for at, text in enumerate(passages) if _find_quoted(claim, _read(text, relevant, MAX_SENTENCES))),
+        None,
+    )
 
 
 def _find_quoted(claim: str, passage: _Passage) -> str:
-    """The sentence of the passage that has the claim word for word, with the same negation; "" without one."""
+    """The sentence of the passage that has the claim word for word, with the same negation; "" without
+    one."""
     row = stem_text(claim)
     quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
     agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
@@ -226,7 +267,11 @@ def claims_nothing(text: str, after: str) -> bool:
         return True
     if points_at_passage(text) or _says_not_found(text):
         return True
-    return len(text) <= MAX_HEADING_CHARS and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
+    return (
+        len(text) <= MAX_HEADING_CHARS
+        and not _ENDS.search(text)
+        and re.match(r"[^\S\n]*\n", after) is not None
+    )
 
 
 def points_at_passage(text: str) -> bool:
@@ -256,7 +301,10 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
     return _Passage(
         sentences,
         words_of,
-        [own | headings.get(sentence, frozenset()) for own, sentence in zip(words_of, sentences, strict=True)],
+        [
+            own | headings.get(sentence, frozenset())
+            for own, sentence in zip(words_of, sentences, strict=True)
+        ],
         list(map(readings_in, sentences)),
         list(map(stem_text, sentences)),
         stem_text(text),
@@ -291,20 +339,25 @@ _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")
 
 # How answers name the passages and describe their content, in English, German, French, Spanish and Chinese.
 _SOURCE = re.compile(
-    r"\b(?:passage|document|context|text|source|dokument|quelle|kontext|pasaje|documento|fuente)(?:[eo]?[ns]?|es)\b"
+    r"\b(?:passage|document|context|text|source|dokument|quelle|kontext|pasaje|documento"
+    r"|fuente)(?:[eo]?[ns]?|es)\b"
     r"|[文档来源段落文本]{2}",
     re.IGNORECASE,
 )
 _SAYS = re.compile(
-    r"\b(?:answer|f(?:i|ou)nd|say|said|state|mention|provid|contain|inclu|given?\b|descri|specif|tell|know|determin|accord|based?\b|see\b"
-    r"|information|detail|antwort|ge?f[iu]nd|steh|sag|nenn|erwähn|enthält|enthalten|beschrieb|weiß|siehe|laut|gemäß|angabe"
-    r"|réponse|trouv|mentionn|disent|contien|indiqu|sais|voir|selon|respuesta|enc(?:o|ue)ntr|mencion|dice|sé\b|véase|según|acuerdo)\w*"
+    r"\b(?:answer|f(?:i|ou)nd|say|said|state|mention|provid|contain|inclu|given?\b|descri|specif|tell"
+    r"|know|determin|accord|based?\b|see\b"
+    r"|information|detail|antwort|ge?f[iu]nd|steh|sag|nenn|erwähn|enthält|enthalten|beschrieb|weiß"
+    r"|siehe|laut|gemäß|angabe"
+    r"|réponse|trouv|mentionn|disent|contien|indiqu|sais|voir|selon|respuesta|enc(?:o|ue)ntr|mencion"
+    r"|dice|sé\b|véase|según|acuerdo)\w*"
     r"|根据|答案|提到|提及|找到|包含|说明|信息",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\W*(?:(?:I|we|ich|wir|je|nous)\b|no (?:he|hemos|encontr|sé))", re.IGNORECASE)
 _NOTHING = re.compile(
-    r"\b(?:no|not enough|insufficient|keine?|aucune?|ninguna) (?:\w+ )?(?:information\w*|mention|angaben|información)\b"
+    r"\b(?:no|not enough|insufficient|keine?|aucune?|ninguna) (?:\w+ )?(?:information\w*|mention"
+    r"|angaben|información)\b"
     r"|(?:未|没有)(?:找到|提到|提及|相关)",
     re.IGNORECASE,
 )

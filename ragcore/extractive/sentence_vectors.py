@@ -1,7 +1,7 @@
 """The vectors of sentences and of their words, with a cache.
 
-Two words with the same meaning in their contexts are close to each other. A name, a place or an action of a question that
-a text does not mention has no close word there.
+Two words with the same meaning in their contexts are close to each other. A name, a place or an action of a
+question that a text does not mention has no close word there.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class SentenceVectors:
     def static_words(self, texts: Sequence[str]) -> list[Words]:
         """Like `words`, with static vectors, which are faster and coarser."""
         tokens = self.embedder.static_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
-        return [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
+        return (
+            [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
+        )
 
     def query(self, text: str) -> Vector:
         """(d,): the vector of a question. The latest one is cached, because it is used several times."""
@@ -105,10 +107,13 @@ class SentenceVectors:
         """(n,): cosines to the question, scaled so that unrelated texts have 0."""
         # With its words, the question was embedded as a text.
         query = self.embed([question])[0] if self.has_words else self.query(question)
-        return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)  # (n, d) @ (d,) -> (n,)
+        return np.asarray(
+            (self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64
+        )  # (n, d) @ (d,) -> (n,)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,), 0 to 1: like `closeness`, to a text of the same kind as the `others`, which must not be empty."""
+        """(n,), 0 to 1: like `closeness`, to a text of the same kind as the `others`, which must not be
+        empty."""
         cosines = self.embed(others) @ self.embed([text])[0]  # (n, d) @ (d,) -> (n,)
         return np.asarray(np.clip((cosines - self.floor) / (1 - self.floor), 0, 1), np.float64)
 
@@ -126,7 +131,11 @@ class SentenceVectors:
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
         if fresh:
             vectors, tokens = self._embed(fresh)
-            words = [exact_words(text) for text in fresh] if tokens is None else [words_of(each) for each in tokens]
+            words = (
+                [exact_words(text) for text in fresh]
+                if tokens is None
+                else [words_of(each) for each in tokens]
+            )
             known.update(zip(fresh, zip(vectors, words, strict=True), strict=True))
         with self._lock:
             for text, entry in known.items():
@@ -147,7 +156,9 @@ def mean_cosine(words: Words, others: Sequence[Words]) -> float:
     rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
     if not rows.size or not words.stems:
         return 0.0
-    mean = float(words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0))  # (d,) @ (d,)
+    mean = float(
+        words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0)
+    )  # (d,) @ (d,)
     return min(max(mean, 0.0), 0.95)
 
 

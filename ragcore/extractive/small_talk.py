@@ -10,22 +10,27 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.language import language_of
 
 _GREETINGS = {  # and questions to the assistant itself
-    "en": r"(?:hello|hi|hey)(?: there)?|good (?:morning|afternoon|evening|day)|how are you(?: doing)?(?: today)?"
+    "en": r"(?:hello|hi|hey)(?: there)?|good (?:morning|afternoon|evening|day)"
+    r"|how are you(?: doing)?(?: today)?"
     r"|(?:so )?what can you do(?: for me)?|what can i ask(?: you)?|who are you|(?:how )?can you help(?: me)?",
     "de": r"hallo|hi|hey|moin|servus|guten (?:morgen|tag|abend)|wie geht['’]?(?: e)?s(?: dir| ihnen)?"
-    r"|was (?:kannst du|können sie)(?: alles)?(?: für mich)?(?: tun)?|was kann ich (?:dich |sie )?(?:hier )?fragen"
+    r"|was (?:kannst du|können sie)(?: alles)?(?: für mich)?(?: tun)?|was kann ich (?:dich "
+    r"|sie )?(?:hier )?fragen"
     r"|wer (?:bist du|sind sie)|(?:kannst du|können sie) mir helfen",
     "fr": r"bonjour|bonsoir|salut|(?:comment )?ça va|comment allez-vous"
     r"|que (?:peux-tu|pouvez-vous|sais-tu|savez-vous) faire(?: pour moi)?|que puis-je (?:te |vous )?demander"
     r"|qui (?:es-tu|êtes-vous)|(?:peux-tu|pouvez-vous) m['’]aider",
     "es": r"hola|buen[oa]s (?:días|tardes|noches)|qué tal|cómo est(?:ás|á usted)"
-    r"|qué (?:puedes|puede|sabes) hacer(?: por mí)?|qué puedo preguntar(?:te|le)?|quién eres|(?:puedes|puede) ayudarme",
+    r"|qué (?:puedes|puede|sabes) hacer(?: por mí)?|qué puedo preguntar(?:te|le)?|quién eres|(?:puedes"
+    r"|puede) ayudarme",
     "zh": r"你好|您好|嗨|早上好|下午好|晚上好|[你您](?:能|会|可以)(?:为我|帮我)?[做干](?:些)?什么|[你您]是谁",
 }
 _THANKS = {
-    "en": r"(?:(?:ok(?:ay)?|great|perfect),? |many )?thank(?:s| you)(?: (?:so|very) much| a lot| again)?|thx|cheers"
+    "en": r"(?:(?:ok(?:ay)?|great|perfect),? |many )?thank(?:s| you)(?: (?:so|very) much| a lot| again)?"
+    r"|thx|cheers"
     r"|th(?:at|is)(?: helped(?: me)?(?: a lot)?| (?:is|was) (?:very |really )?helpful)",
-    "de": r"(?:(?:ok(?:ay)?|super),? )?danke(?: schön| sehr| dir| ihnen| vielmals)?|(?:vielen|besten) dank|dankeschön"
+    "de": r"(?:(?:ok(?:ay)?|super),? )?danke(?: schön| sehr| dir| ihnen| vielmals)?|(?:vielen"
+    r"|besten) dank|dankeschön"
     r"|das hat (?:mir )?(?:sehr )?geholfen|das (?:war|ist) (?:sehr )?hilfreich",
     "fr": r"merci(?: beaucoup| bien)?|(?:ça|cela) m['’]a (?:beaucoup |bien )?aidée?",
     "es": r"(?:muchas )?gracias|(?:eso )?me ha ayudado(?: mucho)?",
@@ -35,7 +40,9 @@ _BETWEEN = r"[\W_]*(?:(?:and|und|et|y)\b[\W_]*)?"
 
 
 _SMALL_TALK = {
-    language: re.compile(rf"{_BETWEEN}(?:(?:{greetings}|{_THANKS[language]})(?!\w){_BETWEEN})+", re.IGNORECASE)
+    language: re.compile(
+        rf"{_BETWEEN}(?:(?:{greetings}|{_THANKS[language]})(?!\w){_BETWEEN})+", re.IGNORECASE
+    )
     for language, greetings in _GREETINGS.items()
 }
 

@@ -23,7 +23,14 @@ from ragcore.extractive.topic import find_titled
 from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
-from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote, distinct, document_of, join_quotes, with_lists
+from ragcore.text.quotable_sentences import (
+    DEPENDS_ON_PREVIOUS,
+    Quote,
+    distinct,
+    document_of,
+    join_quotes,
+    with_lists,
+)
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
 
@@ -35,14 +42,21 @@ SENTENCES_OF_FEW, SENTENCES_OF_MANY = 3, 2  # sentences of each document, of up 
 FEW_DOCUMENTS = 12  # documents
 LENGTHS = range(50, 261)  # characters of a sentence that suits a summary
 CHINESE_WIDTH = 3  # characters that one Chinese character counts as
-NAME_WEIGHT, START_WEIGHT = 0.3, 1.0  # weights of a name, and of the first place in the document; 1 for the commonest words
+NAME_WEIGHT, START_WEIGHT = (
+    0.3,
+    1.0,
+)  # weights of a name, and of the first place in the document; 1 for the commonest words
 HALF_AFTER = 4  # sentences from the beginning, after which START_WEIGHT counts half
-WEIGHT_WITH_TOPIC = 0.15  # weight of all these in a summary about a topic; closeness to the topic has weight 1
+WEIGHT_WITH_TOPIC = (
+    0.15  # weight of all these in a summary about a topic; closeness to the topic has weight 1
+)
 MAX_WEIGHED = 400  # sentences that are embedded; in long documents those with the commonest words
 WORDS_PER_SENTENCE = 12  # in a usual sentence, to convert a requested number of words
 _LEANING = re.compile(
-    DEPENDS_ON_PREVIOUS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance"
-    r"|yes|no|now|once|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
+    DEPENDS_ON_PREVIOUS.pattern
+    + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance"
+    r"|yes|no|now|once|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other"
+    r"|former|latter)"
     r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
@@ -61,7 +75,9 @@ class Section(NamedTuple):
     quotes: list[Quote]
 
 
-def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage], *, again: bool = False) -> str:
+def summarize(
+    vectors: SentenceVectors, query: str, passages: Sequence[Passage], *, again: bool = False
+) -> str:
     """Markdown: a heading and sentences of each document. `again`: the passages are summaries to combine."""
     language = request_language(query)
     sections = _sections_of_summaries(passages) if again else _sections(passages, language)
@@ -81,7 +97,9 @@ def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage],
     ]
     if length.words is not None:
         chosen = _within(length.words, sections, chosen)
-    texts = [_text(section, rows, lists=lists) for section, rows in zip(sections, chosen, strict=True) if rows]
+    texts = [
+        _text(section, rows, lists=lists) for section, rows in zip(sections, chosen, strict=True) if rows
+    ]
     return "\n\n".join(texts)
 
 
@@ -100,7 +118,9 @@ def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
     for heading, own in headings.items():
         table, cited = tables.get(heading, ""), own[:1]
         if not table:
-            table = " ".join(describe(each, language) for each in tables_in("\n".join(passage.text for passage in own)))
+            table = " ".join(
+                describe(each, language) for each in tables_in("\n".join(passage.text for passage in own))
+            )
             cited = [own[0], own[-1]]
         marks = tuple(dict.fromkeys(passage.number for passage in cited if passage.number is not None))
         sections.append(Section(heading, [Quote(table, marks, 0, heading)] if table else candidates(own)))
@@ -117,9 +137,13 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
                 heading = block
             else:
                 name = heading or f"{place}.{number}"
-                first, *items = block.split("\n")  # a list is one quote, because only its last item has a citation
+                first, *items = block.split(
+                    "\n"
+                )  # a list is one quote, because only its last item has a citation
                 introduction = [Quote(first, (), 0, name, introduces=tuple(items))]
-                quotes.setdefault(name, []).extend(introduction if items else candidates([Passage(block, source=name)]))
+                quotes.setdefault(name, []).extend(
+                    introduction if items else candidates([Passage(block, source=name)])
+                )
     return [Section(name if _HEADING.fullmatch(name) else "", distinct(own)) for name, own in quotes.items()]
 
 
@@ -164,7 +188,9 @@ def _counts(sections: Sequence[Section], length: Length, *, again: bool) -> list
     return [min(usual, count or size) for count, size in zip(suited, sizes, strict=True)]
 
 
-def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic: str, most: int, *, lists: bool) -> list[int]:
+def _choose(
+    quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic: str, most: int, *, lists: bool
+) -> list[int]:
     """The rows of up to `count` sentences, best first. `most`: the number that is embedded."""
     suited = _suitable_rows(quotes, lists=lists)
     rows = np.array(suited if len(suited) >= count else range(len(quotes)))
@@ -193,8 +219,17 @@ def _suitable_rows(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
     suited = [
         row
         for row, quote in enumerate(quotes)
-        if (lists and quote.introduces and len(quote.with_list) <= max(LENGTHS) and not DEPENDS_ON_PREVIOUS.match(quote.text))
-        or (quote.bullet is None and _width(quote.text) in LENGTHS and not (quote.is_row or _LEANING.search(quote.text)))
+        if (
+            lists
+            and quote.introduces
+            and len(quote.with_list) <= max(LENGTHS)
+            and not DEPENDS_ON_PREVIOUS.match(quote.text)
+        )
+        or (
+            quote.bullet is None
+            and _width(quote.text) in LENGTHS
+            and not (quote.is_row or _LEANING.search(quote.text))
+        )
     ]
     return suited or [row for row, quote in enumerate(quotes) if lists and quote.introduces]
 
@@ -210,7 +245,9 @@ def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     weights = np.array([sum(np.log(common[word]) for word in own) / (len(own) + 5) for own in words])
     weights /= max(float(weights.max(initial=0)), 1e-9)
     for row, quote in enumerate(quotes):
-        weights[row] += NAME_WEIGHT * (_NAME.search(quote.text) is not None) + START_WEIGHT / (1 + row / HALF_AFTER)
+        weights[row] += NAME_WEIGHT * (_NAME.search(quote.text) is not None) + START_WEIGHT / (
+            1 + row / HALF_AFTER
+        )
     return weights
 
 
@@ -230,5 +267,9 @@ def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[in
 
 def _text(section: Section, rows: Sequence[int], *, lists: bool) -> str:
     quotes = section.quotes
-    chosen = with_lists(sorted(rows), quotes) if lists else [replace(quotes[row], introduces=()) for row in sorted(rows)]
+    chosen = (
+        with_lists(sorted(rows), quotes)
+        if lists
+        else [replace(quotes[row], introduces=()) for row in sorted(rows)]
+    )
     return "\n\n".join(filter(None, [section.heading, join_quotes(chosen)]))

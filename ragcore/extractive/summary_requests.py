@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ragcore.text.language import language_of
 
 _THIS = (
-    r"(?:this|these|those|the|it|they|my|our|your|all|each|every|provided|given|uploaded|following|texts?|documents?|files?"
+    r"(?:this|these|those|the|it|they|my|our|your|all|each|every|provided|given|uploaded|following"
+    r"|texts?|documents?|files?"
     r"|papers?|reports?|articles?|pages?|essays?|books?|content|passages?|library)"
 )
 
@@ -30,26 +31,33 @@ _LANGUAGES: Mapping[str, _Patterns] = {
     "en": _Patterns(
         r"summar(?:y|ies|i[sz]e\w*|i[sz]ing)|overview|synopsis|takeaways?|tl;?dr|gist|in a nutshell"
         r"|(?:main|key|central|important) (?:points?|ideas?|topics?|themes?|findings)",
-        rf"what (?:is|are|'s|does|do) (?:{_THIS} )+(?:is |are )?(?:about|cover|say|deal with|discuss|contain)\b.{{0,12}}$"
+        rf"what (?:is|are|'s|does|do) (?:{_THIS} )+(?:is |are )?(?:about|cover|say|deal with|discuss"
+        rf"|contain)\b.{{0,12}}$"
         rf"|what (?:{_THIS} )+(?:is|are) about|what(?: is|'s| are) in (?:{_THIS}\W+)+$"
         r"|what(?: is|'s| are) (?=(?:[^.?!]|\.\b){1,80} about\W*(?:$|[.?!]))",
         r"(?:\d+|two|three|four|five|six|both)(?= (?:documents|files|texts|papers|reports|articles))"
-        rf"|{_THIS}|everything|please|can|could|would|you|give|me|us|write|make|create|provide|tell|show|want|need|i|a|an|of|for"
-        r"|from|in|on|and|is|are|what|also|some|that|have|answer|describe|questions?|short|brief(?:ly)?|long|detailed|quick|concise|top"
+        rf"|{_THIS}|everything|please|can|could|would|you|give|me|us|write|make|create|provide|tell"
+        r"|show|want|need|i|a|an|of|for"
+        r"|from|in|on|and|is|are|what|also|some|that|have|answer|describe|questions?|short|brief(?:ly)?"
+        r"|long|detailed|quick|concise|top"
         r"|max\w*|whole|entire|with(?:in)?|to|using|about|around"
         r"|at most|(?:not?|less|fewer) (?:more )?than|under|up to|exactly|only"
-        r"|(?:(?:\d+|one|two|three|four|five|six|ten) )?(?:sentences?|words?|paragraphs?|(?:bullet )?points?|bullets?)",
+        r"|(?:(?:\d+|one|two|three|four|five|six|ten) )?(?:sentences?|words?|paragraphs?"
+        r"|(?:bullet )?points?|bullets?)",
         "one|a single|an?,two,three,four,five,six,seven,eight,nine,ten",
         "(?:(?:short|brief|simple|main|key|central|important|bullet)[ -]){0,2}"
         "(?:sentences?|points?|bullets?|takeaways|ideas|findings|lines?)",
         "words?",
     ),
     "de": _Patterns(
-        r"zusammen(?:fassung|fassen)|fasse?(?=\b.{0,60}\bzusammen)|überblick|(?:haupt|kern)(?:punkte|aussagen?|themen)"
+        r"zusammen(?:fassung|fassen)|fasse?(?=\b.{0,60}\bzusammen)|überblick|(?:haupt|kern)(?:punkte"
+        r"|aussagen?|themen)"
         r"|wichtigste[nr]? (?:punkte|aussagen|themen)",
         "wo(?:rum|von) (?:geht es|handel[nt])(?: i[nm])?|was steht i[nm]",
-        r"bitte|zusammen|antworte|mir|uns|gib|einen?|eine[rsm]?|de[rsnm]|die|das|diese[srmn]?|(?:meine|unsere|ihre)[rsnm]?|alle[smn]?|jede[nsmr]?|über|von|zu"
-        r"|dokument(?:e[ns]?|s)?|text(?:es?|en)?|datei(?:en)?|worum|geht|es|um|kurz(?:e[nr]?)?|mit|höchstens|maximal|etwa|ungefähr|genau|nur",
+        r"bitte|zusammen|antworte|mir|uns|gib|einen?|eine[rsm]?|de[rsnm]|die|das|diese[srmn]?|(?:meine"
+        r"|unsere|ihre)[rsnm]?|alle[smn]?|jede[nsmr]?|über|von|zu"
+        r"|dokument(?:e[ns]?|s)?|text(?:es?|en)?|datei(?:en)?|worum|geht|es|um|kurz(?:e[nr]?)?|mit"
+        r"|höchstens|maximal|etwa|ungefähr|genau|nur",
         "eine[mnr]?|einzigen,zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn",
         "(?:(?:kurze[nr]?|wichtigste[nr]?) ){0,2}(?:sätze?n?|satz|(?:stich|haupt|kern)?punkte?n?)",
         "wörtern?|worte?n?",
@@ -85,29 +93,43 @@ _LANGUAGES: Mapping[str, _Patterns] = {
 
 def _any(name: str) -> str:
     """The alternatives of all languages, those of spaced scripts as whole words."""
-    spaced = "|".join(getattr(patterns, name) for language, patterns in _LANGUAGES.items() if language != "zh")
+    spaced = "|".join(
+        getattr(patterns, name) for language, patterns in _LANGUAGES.items() if language != "zh"
+    )
     return rf"\b(?:{spaced})\b|{getattr(_LANGUAGES['zh'], name)}"
 
 
 def _wishes(languages: Iterable[_Patterns]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?:\b|(?<=[一-鿿]))(?:{each.wish})|{each.about}" for each in languages), re.IGNORECASE)
+    return re.compile(
+        "|".join(rf"(?:\b|(?<=[一-鿿]))(?:{each.wish})|{each.about}" for each in languages), re.IGNORECASE
+    )
 
 
 _WISHES_IN = {language: _wishes([patterns]) for language, patterns in _LANGUAGES.items()}
 _WISHES = _wishes(_LANGUAGES.values())
 _FILLER = re.compile(_any("filler"), re.IGNORECASE)
-_COUNTS = ["|".join(words) for words in zip(*(patterns.counts.split(",") for patterns in _LANGUAGES.values()), strict=True)]
+_COUNTS = [
+    "|".join(words)
+    for words in zip(*(patterns.counts.split(",") for patterns in _LANGUAGES.values()), strict=True)
+]
 _LENGTH = re.compile(
-    rf"(?<![^\W_一-鿿])(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})\s*(?:(?P<words>{_any('words')})|{_any('sentences')})",
+    rf"(?<![^\W_一-鿿])(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})\s*(?:(?P<words>{_any('words')})"
+    rf"|{_any('sentences')})",
     re.IGNORECASE,
 )
 _MARKS = " .,;:!?¿¡？。，！؟\"'()"
-_NOUN = re.compile(r"\b(?:summar(?:y|ies)|overview|synopsis|résumé|resumen|zusammenfassung|überblick)\b", re.IGNORECASE)
-# "Who wrote the summary?" and "Is the price in the overview?" are questions about a summary, not requests for one.
+_NOUN = re.compile(
+    r"\b(?:summar(?:y|ies)|overview|synopsis|résumé|resumen|zusammenfassung|überblick)\b", re.IGNORECASE
+)
+# "Who wrote the summary?" and "Is the price in the overview?" are questions about a summary, not requests for
+# one.
 _ASKS_ABOUT_ONE = re.compile(
-    r"^(?!.*\b(?:give|write|make|show|send|tell) (?:me|us)\b)\W*(?:who|whose|whom|when|where|why|how(?! about\b)"
-    r"|wer|wann|wo|qui|quand|où|quién|cuándo|(?:can|could|may|might)(?! you\b| (?:i|we) (?:please )?(?:have|get|see)\b)"
-    r"|(?:is|are|was|were|am|do|does|did|has|have|had|should|must|will|would)(?! you\b| it (?:be )?possible\b))\b[^.?!]*+\W*$",
+    r"^(?!.*\b(?:give|write|make|show|send|tell) (?:me|us)\b)\W*(?:who|whose|whom|when|where|why"
+    r"|how(?! about\b)"
+    r"|wer|wann|wo|qui|quand|où|quién|cuándo|(?:can|could|may|might)(?! you\b| (?:i"
+    r"|we) (?:please )?(?:have|get|see)\b)"
+    r"|(?:is|are|was|were|am|do|does|did|has|have|had|should|must|will|would)(?! you\b"
+    r"| it (?:be )?possible\b))\b[^.?!]*+\W*$",
     re.IGNORECASE,
 )
 
@@ -132,7 +154,8 @@ def requested_length(message: str) -> Length:
 
 
 def is_summary_request(message: str) -> bool:
-    """ "Summarise the report", "what is this about?", "main points": in English, German, Spanish, French and Chinese."""
+    """ "Summarise the report", "what is this about?", "main points": in English, German, Spanish, French and
+    Chinese."""
     return _WISHES.search(_NOUN.sub(" ", message) if _ASKS_ABOUT_ONE.search(message) else message) is not None
 
 

@@ -1,6 +1,8 @@
-"""The base of all indexes: it splits documents, lets a subclass call the models, and then stores everything in one step.
+"""The base of all indexes: it splits documents, lets a subclass call the models, and then stores everything
+in one step.
 
-A subclass makes its passages searchable (`_prepare`), removes them (`_remove`), and builds their retriever (`as_retriever`).
+A subclass makes its passages searchable (`_prepare`), removes them (`_remove`), and builds their retriever
+(`as_retriever`).
 """
 
 from __future__ import annotations
@@ -15,8 +17,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import ChatOptions, ChatPrompts, QueryEngineOptions, RetrievalOptions, ServiceOptions
-from ragcore.ingestion.document_splits import Split, check_items, group_by_document, join_nodes, leaves, rebuilt
+from ragcore.indices.options import (
+    ChatOptions,
+    ChatPrompts,
+    QueryEngineOptions,
+    RetrievalOptions,
+    ServiceOptions,
+)
+from ragcore.ingestion.document_splits import (
+    Split,
+    check_items,
+    group_by_document,
+    join_nodes,
+    leaves,
+    rebuilt,
+)
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.settings import Transformation, services
@@ -36,7 +51,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IndexStruct:
-    """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each keyword."""
+    """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each
+    keyword."""
 
     index_id: str
     nodes: list[str]
@@ -53,10 +69,11 @@ class IndexStruct:
 
 
 class BaseIndex(ABC):
-    """Built from documents, which are split, and from nodes, which are stored unchanged; or opened by an index's record.
+    """Built from documents, which are split, and from nodes, which are stored unchanged; or opened by an
+    index's record.
 
-    Nodes belong to their source document; a node without one is a document of its own. A document replaces the one with the
-    same id. A failing call changes nothing.
+    Nodes belong to their source document; a node without one is a document of its own. A document replaces
+    the one with the same id. A failing call changes nothing.
     """
 
     kind: ClassVar[str]  # the kind in the index's record
@@ -80,7 +97,9 @@ class BaseIndex(ABC):
         `use_async` has no effect: calls of models always run in parallel.
         """
         if (record is None) == (nodes is None and objects is None):
-            raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
+            raise ValueError(
+                "an index is made of nodes (of [] while there are none) or of a record, and not of both"
+            )
         self._given_llm = llm
         chosen = services(llm, embed_model, transformations)
         self.embed_model, self.transformations = chosen.embed_model, chosen.transformations
@@ -105,10 +124,12 @@ class BaseIndex(ABC):
 
     @property
     def llm(self) -> LLM:
-        """The constructor's model; without one, the current model of `Settings`, which may have changed since."""
+        """The constructor's model; without one, the current model of `Settings`, which may have changed
+        since."""
         return services(self._given_llm, self.embed_model, self.transformations).llm
 
-    # --- what an index is -----------------------------------------------------------------------------------------------
+    # --- what an index is
+    # -----------------------------------------------------------------------------------------------
 
     @property
     def index_id(self) -> str:
@@ -149,7 +170,8 @@ class BaseIndex(ABC):
         ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
         return IndexStruct(self.index_id, ids, self.summary)
 
-    # --- documents ------------------------------------------------------------------------------------------------------
+    # --- documents
+    # ------------------------------------------------------------------------------------------------------
 
     def insert(self, document: Document) -> int:
         """Add a document or replace the one with its id. Returns the number of its passages."""
@@ -200,7 +222,8 @@ class BaseIndex(ABC):
     arefresh_ref_docs = awaitable(refresh_ref_docs)
     adelete_ref_doc = awaitable(delete_ref_doc)
 
-    # --- answers --------------------------------------------------------------------------------------------------------
+    # --- answers
+    # --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def as_retriever(self, *args: Any, **options: Any) -> BaseRetriever:
@@ -214,8 +237,8 @@ class BaseIndex(ABC):
         retriever: Retriever | None = None,
         **options: Unpack[RetrievalOptions],
     ) -> RetrieverQueryEngine:
-        """`options` are those of the engine and of `as_retriever`, which `retriever` replaces. TypeError for other options.
-        Without any model the answers are exact quotations."""
+        """`options` are those of the engine and of `as_retriever`, which `retriever` replaces. TypeError for
+        other options. Without any model the answers are exact quotations."""
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
         engine_options: dict[str, Any] = dict(options)
@@ -236,8 +259,9 @@ class BaseIndex(ABC):
         verbose: bool = False,
         **options: Unpack[ChatOptions],
     ) -> ChatEngine:
-        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. `options` are options
-        of `as_retriever`, and prompts by their names in the engine's `get_prompts`. Every engine can stream."""
+        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`.
+        `options` are options of `as_retriever`, and prompts by their names in the engine's `get_prompts`.
+        Every engine can stream."""
         from ragcore.chat_modes import chat_engine
 
         prompts: dict[str, Any] = dict(options)
@@ -254,21 +278,27 @@ class BaseIndex(ABC):
         engine.update_prompts(prompts)
         return engine
 
-    def _pop_retriever(self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]) -> Retriever:
-        """The retriever, or the index's own, built with the options that the engine lacks and removed from `options`."""
+    def _pop_retriever(
+        self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]
+    ) -> Retriever:
+        """The retriever, or the index's own, built with the options that the engine lacks and removed from
+        `options`."""
         names = options.keys() - engine.__annotations__.keys()
         if retriever is not None and names:
-            raise ValueError(f"{sorted(names)} are for the index's own retriever; give them to the retriever instead")
+            raise ValueError(
+                f"{sorted(names)} are for the index's own retriever; give them to the retriever instead"
+            )
         return retriever or self.as_retriever(**{name: options.pop(name) for name in names})
 
-    # --- for subclasses -------------------------------------------------------------------------------------------------
+    # --- for subclasses
+    # -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:
         """Call the models, change nothing, and return a function that stores these documents.
 
-        The function runs in a transaction of the storage. It replaces documents with the same ids and returns the number of
-        passages.
+        The function runs in a transaction of the storage. It replaces documents with the same ids and returns
+        the number of passages.
         """
 
     @abstractmethod
@@ -277,7 +307,8 @@ class BaseIndex(ABC):
 
     @abstractmethod
     def _read_document(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
-        """The document, None if the index does not store documents, and its passages; None for an unknown id."""
+        """The document, None if the index does not store documents, and its passages; None for an unknown
+        id."""
 
     @abstractmethod
     def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
@@ -292,7 +323,8 @@ class BaseIndex(ABC):
         """Returns the record. StoreError if it is of another kind."""
         if record.kind != cls.kind:
             raise StoreError(
-                f"The index {record.index_id!r} is of the kind {record.kind!r}; {cls.__name__} opens {cls.kind!r} alone.",
+                f"The index {record.index_id!r} is of the kind {record.kind!r}; {cls.__name__} opens "
+                f"{cls.kind!r} alone.",
                 hint="Open it with load_index_from_storage(context, index_id), which knows every kind.",
             )
         return record
@@ -302,11 +334,12 @@ class BaseIndex(ABC):
         return {}
 
     def _open(self) -> None:  # noqa: B027 - most kinds have nothing to open
-        """Open the stores that the record names. Called once; raises an error if the index does not fit the record."""
+        """Open the stores that the record names. Called once; raises an error if the index does not fit the
+        record."""
 
     def _share(self, split: Split, before: Sequence[str]) -> None:
-        """Store the parents of the passages in the shared docstore, where an AutoMergingRetriever reads them. `before` are the
-        ids of the document's former passages."""
+        """Store the parents of the passages in the shared docstore, where an AutoMergingRetriever reads them.
+        `before` are the ids of the document's former passages."""
         shared = self.storage_context.docstore
         if split.inner:
             shared.delete_ref_doc(split.document.id_, raise_error=False)
@@ -314,20 +347,22 @@ class BaseIndex(ABC):
         self._share_passages(split, () if split.inner else before)
 
     def _share_passages(self, split: Split, before: Sequence[str]) -> None:
-        """Update the passages in the shared docstore: all of them in an external docstore; in the context's own docstore only
-        those that it already has."""
+        """Update the passages in the shared docstore: all of them in an external docstore; in the context's
+        own docstore only those that it already has."""
         shared, id_ = self.storage_context.docstore, split.document.id_
         info = shared.get_ref_doc_info(id_)
         stored = set(info.node_ids) if info else set()
         passages = {node.id_ for node in split.nodes}
         updated = passages if self.storage_context.docstore_is_external else passages & stored
-        shared.add_documents([replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in updated])
+        shared.add_documents(
+            [replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in updated]
+        )
         for gone in stored.intersection(before) - passages:
             shared.delete_document(gone)
 
     def _change(self, compute: Callable[[], Callable[[], int]], *, needs_current: bool) -> int:
-        """Call `compute` and run its result in a transaction. If `needs_current` and another context of the same folder has
-        changed the index meanwhile, `compute` is called again.
+        """Call `compute` and run its result in a transaction. If `needs_current` and another context of the
+        same folder has changed the index meanwhile, `compute` is called again.
         """
         context = self.storage_context
         with context.change() if needs_current else nullcontext():
@@ -377,10 +412,11 @@ class BaseIndex(ABC):
     def _split(
         self, items: Sequence[TextNode | Document], objects: Sequence[TextNode] = (), *, joined: bool = False
     ) -> list[Split]:
-        """Splits documents and groups nodes by document. Of several documents with one id, the last one is used.
+        """Splits documents and groups nodes by document. Of several documents with one id, the last one is
+        used.
 
-        The passages of a tree of nodes (an object with `leaves()`) are its leaves. Nodes without content are dropped. With
-        `joined`, nodes come after the passages that the index already has of their documents.
+        The passages of a tree of nodes (an object with `leaves()`) are its leaves. Nodes without content are
+        dropped. With `joined`, nodes come after the passages that the index already has of their documents.
         """
         with span("split", given=len(items)) as step:
             nodes, inner = leaves(items)

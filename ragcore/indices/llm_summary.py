@@ -12,12 +12,14 @@ from ragcore.prompts.wording import SUMMARY, SUMMARY_ASKED_FOR
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
 
-DEFAULT_REQUEST = "Summarize this."  # for a model that only quotes; for other models the prompt itself asks for a summary
+DEFAULT_REQUEST = (
+    "Summarize this."  # for a model that only quotes; for other models the prompt itself asks for a summary
+)
 
 
 def summary_of(llm: LLM, texts: Sequence[str], query: str = "") -> str:
-    """One call if the texts fit the model's window, else several. Without texts the result is "" and there is no call.
-    LLMErrors. `query` is the question that the summary answers."""
+    """One call if the texts fit the model's window, else several. Without texts the result is "" and there is
+    no call. LLMErrors. `query` is the question that the summary answers."""
     from ragcore.response_synthesizers.modes import Prompts, SynthesisJob, tree_summarize
 
     passages = tuple(Passage(text) for text in texts if text.strip())
@@ -25,7 +27,9 @@ def summary_of(llm: LLM, texts: Sequence[str], query: str = "") -> str:
         return ""
     with span("summarize", texts=len(passages)):
         prompts = Prompts(summary=SUMMARY_ASKED_FOR if query else SUMMARY)
-        pieces = tree_summarize(SynthesisJob(llm, passages, {"query_str": query or DEFAULT_REQUEST}, prompts=prompts))
+        pieces = tree_summarize(
+            SynthesisJob(llm, passages, {"query_str": query or DEFAULT_REQUEST}, prompts=prompts)
+        )
         while True:
             try:
                 next(pieces)

@@ -27,7 +27,8 @@ def load_index_from_storage(
     index_id: str | None = None,
     **services: Unpack[ServiceOptions],
 ) -> BaseIndex:
-    """The index with this id; without an id, the only index. ValueError if there is none, or more than one without an id.
+    """The index with this id; without an id, the only index. ValueError if there is none, or more than one
+    without an id.
 
     Loading reads only the record and loads no model.
 
@@ -42,7 +43,9 @@ def load_index_from_storage(
         raise ValueError("there is no index in this storage; was it persisted?")
     if len(indexes) > 1:
         ids = ", ".join(repr(index.index_id) for index in indexes)
-        raise ValueError(f"there are {len(indexes)} indexes in this storage; give the index_id of one of them: {ids}")
+        raise ValueError(
+            f"there are {len(indexes)} indexes in this storage; give the index_id of one of them: {ids}"
+        )
     return indexes[0]
 
 
@@ -51,7 +54,8 @@ def load_indices_from_storage(
     index_ids: Sequence[str] | None = None,
     **services: Unpack[ServiceOptions],
 ) -> list[BaseIndex]:
-    """The indexes with these ids in that order; without ids all indexes, oldest first. ValueError for an unknown id.
+    """The indexes with these ids in that order; without ids all indexes, oldest first. ValueError for an
+    unknown id.
 
     >>> from ragcore.indices import SummaryIndex
     >>> context = StorageContext.from_defaults()
@@ -67,7 +71,9 @@ def load_indices_from_storage(
                 there = ", ".join(map(repr, by_id)) or "none"
                 raise ValueError(f"there is no index {index_id!r} in this storage; those there are: {there}")
         records = [by_id[index_id] for index_id in index_ids]
-    return [_class_of(record)(record=record, storage_context=storage_context, **services) for record in records]
+    return [
+        _class_of(record)(record=record, storage_context=storage_context, **services) for record in records
+    ]
 
 
 def _class_of(record: IndexRecord) -> type[BaseIndex]:

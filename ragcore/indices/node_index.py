@@ -37,7 +37,8 @@ class NodeIndex(BaseIndex):
 
     @cached_property
     def nearest(self) -> Nearest:
-        """The vectors of the texts or summaries. They are computed at the first comparison and live as long as the index."""
+        """The vectors of the texts or summaries. They are computed at the first comparison and live as long
+        as the index."""
         from ragcore.retrievers.text_similarity import Nearest
 
         return Nearest(self.embed_model)
@@ -60,7 +61,8 @@ class NodeIndex(BaseIndex):
         return lambda: None
 
     def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
-        """Remove the entries of these passages in a transaction, before the passages themselves are removed."""
+        """Remove the entries of these passages in a transaction, before the passages themselves are
+        removed."""
 
     def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:
         owned = [replace(split, nodes=tuple(node.copy() for node in split.nodes)) for split in splits]

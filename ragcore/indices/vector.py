@@ -1,7 +1,7 @@
 """The vector index: splits, embeds and stores documents, and builds retrievers and engines over them.
 
-A store owns the passages and their vectors. The index is a view on the store with the same embedding model, so two indexes
-with one store have the same content.
+A store owns the passages and their vectors. The index is a view on the store with the same embedding model,
+so two indexes with one store have the same content.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ logger = logging.getLogger(__name__)
 class VectorStoreIndex(BaseIndex):
     """Retrieves passages by the similarity of their vectors. Nodes that have a vector are not embedded again.
 
-    The retrieval replaces an IndexNode by the result of its object as long as the process lives. A persisted index returns
-    the IndexNode itself, which a RecursiveRetriever follows by its `index_id`.
+    The retrieval replaces an IndexNode by the result of its object as long as the process lives. A persisted
+    index returns the IndexNode itself, which a RecursiveRetriever follows by its `index_id`.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
@@ -59,7 +59,8 @@ class VectorStoreIndex(BaseIndex):
         insert_batch_size: int = 2048,
         **options: Unpack[IndexOptions],
     ) -> None:
-        """`store` stores the vectors instead of the context's store. Texts are embedded in batches of `insert_batch_size`.
+        """`store` stores the vectors instead of the context's store. Texts are embedded in batches of
+        `insert_batch_size`.
 
         ValueError for an `insert_batch_size` below 1.
         """
@@ -79,10 +80,11 @@ class VectorStoreIndex(BaseIndex):
         transformations: Sequence[Transformation] | None = None,
         llm: LLM | None = None,
     ) -> VectorStoreIndex:
-        """An index over the content of a store. `embed_model` must be the model that computed the stored vectors.
+        """An index over the content of a store. `embed_model` must be the model that computed the stored
+        vectors.
 
-        If the context has an index with its vectors in this store, that index is returned. ValueError if the context has
-        another store.
+        If the context has an index with its vectors in this store, that index is returned. ValueError if the
+        context has another store.
         """
         context = storage_context or StorageContext.from_defaults()
         vector_store = as_store(vector_store)
@@ -106,13 +108,16 @@ class VectorStoreIndex(BaseIndex):
 
     @property
     def docstore(self) -> DocumentStore:
-        """The passages of this index and their parents, by id. Items added here are shared with the context's other indexes."""
+        """The passages of this index and their parents, by id. Items added here are shared with the context's
+        other indexes."""
         return StoredPassages(self.store, self.storage_context.docstore)
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         return {
-            stored.id_: RefDocInfo(tuple(self.store.passage_ids(stored.id_)), self.store.document(stored.id_).metadata)
+            stored.id_: RefDocInfo(
+                tuple(self.store.passage_ids(stored.id_)), self.store.document(stored.id_).metadata
+            )
             for stored in self.store.documents()
         }
 
@@ -158,7 +163,8 @@ class VectorStoreIndex(BaseIndex):
         built_with = self._record.data["embedder"]
         if built_with != self.embed_model.name:
             raise StoreError(
-                f"This index was built with the embedding model {built_with}, but {self.embed_model.name} was given.",
+                f"This index was built with the embedding model {built_with}, but "
+                f"{self.embed_model.name} was given.",
                 hint="Give the model it was built with as embed_model, or build the index again.",
             )
         if self._external_store is not None:
@@ -214,7 +220,11 @@ def store_all(store: Store, splits: Sequence[Split]) -> None:
         for split in splits:
             before = read_document(store, split.document.id_)
             store.upsert(split.document, split.nodes)
-            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.upsert, *before))
+            undo.append(
+                partial(store.delete, split.document.id_)
+                if before is None
+                else partial(store.upsert, *before)
+            )
     except BaseException:  # an interruption must be undone too
         for step in reversed(undo):
             step()

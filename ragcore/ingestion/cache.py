@@ -17,7 +17,8 @@ BUSY_SECONDS = 30.0
 class IngestionCache:
     """Values by key in the file `path`, or in memory. Threads and processes may share a file.
 
-    A key contains everything that its value depends on: a value is valid forever, and may be deleted at any time.
+    A key contains everything that its value depends on: a value is valid forever, and may be deleted at any
+    time.
 
     >>> cache = IngestionCache()
     >>> cache.put({"key": "value"})
@@ -36,14 +37,19 @@ class IngestionCache:
             )
             self._rows.execute("PRAGMA journal_mode = WAL").fetchall()  # a commit does not wait for the disk;
             self._rows.execute("PRAGMA synchronous = NORMAL")  # values lost by a power cut are computed again
-            self._rows.execute("CREATE TABLE IF NOT EXISTS computed (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
+            self._rows.execute(
+                "CREATE TABLE IF NOT EXISTS computed (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID"
+            )
 
     @classmethod
     def from_persist_path(cls, path: Path | str) -> IngestionCache:
         """A copy of the file in memory; an empty cache if there is no file."""
         cache = cls()
         if Path(path).exists():
-            with _translate_errors(Path(path)), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as source:
+            with (
+                _translate_errors(Path(path)),
+                closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as source,
+            ):
                 source.execute("SELECT value FROM computed LIMIT 1")  # fails if the file is not a cache
                 source.backup(cache._rows)
         return cache
@@ -53,7 +59,11 @@ class IngestionCache:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         if self.path is not None and Path(path).resolve() == self.path.resolve():
             return
-        with self._lock, _translate_errors(Path(path)), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as target:
+        with (
+            self._lock,
+            _translate_errors(Path(path)),
+            closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as target,
+        ):
             self._rows.backup(target)
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
@@ -63,7 +73,11 @@ class IngestionCache:
             for first in range(0, len(keys), KEYS_PER_STATEMENT):
                 some = keys[first : first + KEYS_PER_STATEMENT]
                 marks = ",".join("?" * len(some))
-                values.update(self._rows.execute(f"SELECT key, value FROM computed WHERE key IN ({marks})", some).fetchall())
+                values.update(
+                    self._rows.execute(
+                        f"SELECT key, value FROM computed WHERE key IN ({marks})", some
+                    ).fetchall()
+                )
         return values
 
     def put(self, entries: Mapping[str, str]) -> None:

@@ -11,7 +11,8 @@ from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A document with its passages in reading order; `inner` are their ancestors in a hierarchy, which are not indexed."""
+    """A document with its passages in reading order; `inner` are their ancestors in a hierarchy, which are
+    not indexed."""
 
     document: Document
     nodes: tuple[TextNode, ...]
@@ -45,7 +46,9 @@ def join_nodes(before: Split, split: Split) -> Split:
     nodes = (*(new.pop(node.id_, node) for node in before.nodes), *new.values())
     fits = all(_stands_in(node, before.document) for node in split.nodes)
     above = {node.id_: node for node in (*before.inner, *split.inner)}
-    return Split(before.document if fits else rebuilt(before.document.id_, nodes), nodes, tuple(above.values()))
+    return Split(
+        before.document if fits else rebuilt(before.document.id_, nodes), nodes, tuple(above.values())
+    )
 
 
 def group_by_document(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
@@ -67,7 +70,8 @@ def _group(nodes: Iterable[TextNode]) -> dict[str, list[TextNode]]:
 
 
 def _unique(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
-    """The nodes without repetitions: splitters of two sizes create the same passage of a short text, with the same id."""
+    """The nodes without repetitions: splitters of two sizes create the same passage of a short text, with the
+    same id."""
     first: dict[Hashable, TextNode] = {}
     for node in nodes:
         stands_for = (node.index_id, id(node.obj)) if isinstance(node, IndexNode) else None
@@ -89,11 +93,15 @@ def rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
 
 
 def _stands_in(node: TextNode, document: Document) -> bool:
-    return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
+    return (
+        node.start_char_idx is not None
+        and document.text[node.start_char_idx : node.end_char_idx] == node.text
+    )
 
 
 def _text_of(nodes: Sequence[TextNode]) -> str:
-    """The texts of the nodes at their places, with spaces for unknown parts; joined by empty lines if places are unknown."""
+    """The texts of the nodes at their places, with spaces for unknown parts; joined by empty lines if places
+    are unknown."""
     placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
     if len(placed) < len(nodes):
         return "\n\n".join(node.text for node in nodes)

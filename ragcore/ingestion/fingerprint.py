@@ -1,8 +1,9 @@
-"""The identity of a transformation as text: steps with equal fingerprints do the same to the same passages, in any process.
+"""The identity of a transformation as text: steps with equal fingerprints do the same to the same passages,
+in any process.
 
-A fingerprint contains the step's class, its `version` if it has one, and its configuration. Language models, embedders and
-tokenizers are represented by their names. A step that contains anything else without a readable state (a function that uses a
-global, an open connection) has no fingerprint, and is never cached.
+A fingerprint contains the step's class, its `version` if it has one, and its configuration. Language models,
+embedders and tokenizers are represented by their names. A step that contains anything else without a readable
+state (a function that uses a global, an open connection) has no fingerprint, and is never cached.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def _state_of_mapping(value: Mapping[Any, Any], inside: tuple[int, ...]) -> Any:
 
 def _state_of_object(value: object, inside: tuple[int, ...]) -> Any:
     name = getattr(value, "name", None)
-    is_named = hasattr(value, "embed_passages") or (hasattr(value, "starts") and not isinstance(value, FunctionTokenizer))
+    is_named = hasattr(value, "embed_passages") or (
+        hasattr(value, "starts") and not isinstance(value, FunctionTokenizer)
+    )
     if is_named and isinstance(name, str):
         return name
     if not hasattr(value, "__dict__"):
@@ -69,7 +72,8 @@ def _state_of_object(value: object, inside: tuple[int, ...]) -> Any:
     facts = {
         key: item
         for key, item in vars(value).items()
-        if key not in IMMATERIAL and not isinstance(inspect.getattr_static(type(value), key, None), cached_property)
+        if key not in IMMATERIAL
+        and not isinstance(inspect.getattr_static(type(value), key, None), cached_property)
     }
     return [getattr(value, "version", None), _state_of_mapping(facts, inside)]
 
@@ -81,7 +85,11 @@ def _state_of_function(value: FunctionType, inside: tuple[int, ...]) -> Any:
         raise _UnknownError
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     constants = [
-        [code.co_code.hex(), code.co_names, [item for item in code.co_consts if not isinstance(item, CodeType)]]
+        [
+            code.co_code.hex(),
+            code.co_names,
+            [item for item in code.co_consts if not isinstance(item, CodeType)],
+        ]
         for code in _codes(value.__code__)
     ]
     return _state([_name(value), constants, cells, value.__defaults__, value.__kwdefaults__], inside)

@@ -1,8 +1,8 @@
 """A pipeline of transformations from documents to passages that skips documents it has already processed.
 
-A run happens completely or not at all: if a step fails, or the store refuses a passage, document store and vector store have
-their former contents, and the same documents can be processed again. Documents that were restored in this way are the newest
-where stores have an order.
+A run happens completely or not at all: if a step fails, or the store refuses a passage, document store and
+vector store have their former contents, and the same documents can be processed again. Documents that were
+restored in this way are the newest where stores have an order.
 """
 
 from __future__ import annotations
@@ -69,12 +69,13 @@ class _Source:
 
 
 class IngestionPipeline:
-    """Runs `transformations`, which may include an embedder; by default a SentenceSplitter and the default embedder.
+    """Runs `transformations`, which may include an embedder; by default a SentenceSplitter and the default
+    embedder.
 
-    With a `docstore` it knows the documents of earlier runs, and `docstore_strategy` decides what to do with them; without one
-    every run processes everything. With a `vector_store`, passages with a vector replace those of the same document there.
-    `documents` and `readers` are further input of every run. `cache` stores the results of steps, by default in memory,
-    unless `disable_cache` is set.
+    With a `docstore` it knows the documents of earlier runs, and `docstore_strategy` decides what to do with
+    them; without one every run processes everything. With a `vector_store`, passages with a vector replace
+    those of the same document there. `documents` and `readers` are further input of every run. `cache` stores
+    the results of steps, by default in memory, unless `disable_cache` is set.
 
     >>> from ragcore.node_parser import SentenceSplitter
     >>> pipeline = IngestionPipeline([SentenceSplitter()], docstore=SimpleDocumentStore())
@@ -117,9 +118,9 @@ class IngestionPipeline:
     ) -> list[Item]:
         """The passages of the processed documents, together by document, documents in the order of the input.
 
-        Of several documents with one id the last counts. `num_workers` is the number of documents, or shares of the passages,
-        to process at once. ValueError if there is a vector store, but no step splits or embeds; errors of steps are raised.
-        `in_place` has no effect: the input never changes.
+        Of several documents with one id the last counts. `num_workers` is the number of documents, or shares
+        of the passages, to process at once. ValueError if there is a vector store, but no step splits or
+        embeds; errors of steps are raised. `in_place` has no effect: the input never changes.
         """
         with span("ingest", pipeline=self.name) as step:
             read = [document for reader in self.readers for document in reader.load_data()]
@@ -141,7 +142,8 @@ class IngestionPipeline:
     arun = awaitable(run)
 
     def persist(self, persist_dir: str | Path = "./pipeline_storage") -> None:
-        """Write the cache and the document store into a folder, and replace or delete the files of an earlier pipeline there.
+        """Write the cache and the document store into a folder, and replace or delete the files of an earlier
+        pipeline there.
 
         Indexes may be in the same folder. The vector store saves itself.
         """
@@ -163,7 +165,8 @@ class IngestionPipeline:
         folder = Path(persist_dir)
         if not (folder / CACHE_FILE).is_file():
             raise StoreError(
-                f"There is no pipeline in the folder {folder}.", hint="Write it there first, with pipeline.persist()."
+                f"There is no pipeline in the folder {folder}.",
+                hint="Write it there first, with pipeline.persist().",
             )
         self.cache = IngestionCache.from_persist_path(folder / CACHE_FILE)
         if (folder / DOCSTORE_FILE).is_file():
@@ -178,7 +181,9 @@ class IngestionPipeline:
         known = self.docstore.get_all_document_hashes()
         if self.docstore_strategy is DocstoreStrategy.DUPLICATES_ONLY:
             seen, first = set(known.values()), {source.hash: source for source in reversed(sources)}
-            return [source for source in sources if source is first[source.hash] and source.hash not in seen], []
+            return [
+                source for source in sources if source is first[source.hash] and source.hash not in seen
+            ], []
         changed = [source for source in sources if known.get(source.id_) != source.hash]
         if self.docstore_strategy is DocstoreStrategy.UPSERTS:
             return changed, []
@@ -187,7 +192,12 @@ class IngestionPipeline:
         return changed, [id_ for id_ in known if id_ not in ids and id_ not in passages]
 
     def _store(
-        self, store: Store, changed: Sequence[_Source], obsolete: Sequence[str], results: Sequence[Item], undo: ExitStack
+        self,
+        store: Store,
+        changed: Sequence[_Source],
+        obsolete: Sequence[str],
+        results: Sequence[Item],
+        undo: ExitStack,
     ) -> None:
         passages = _by_source(results, [source.id_ for source in changed])
         existing = {stored.id_ for stored in store.documents()}
@@ -199,7 +209,9 @@ class IngestionPipeline:
                 undo.callback(_restore(store, id_, existing))
                 store.delete(id_)
 
-    def _record(self, docstore: DocumentStore, changed: Sequence[_Source], obsolete: Sequence[str], undo: ExitStack) -> None:
+    def _record(
+        self, docstore: DocumentStore, changed: Sequence[_Source], obsolete: Sequence[str], undo: ExitStack
+    ) -> None:
         for id_ in [*(source.id_ for source in changed), *obsolete]:
             undo.callback(_restore_record(docstore, id_))
             docstore.delete_ref_doc(id_, raise_error=False)
@@ -240,11 +252,15 @@ def _by_source(results: Sequence[Item], ids: Sequence[str]) -> dict[str, list[Te
         if isinstance(item, Document):
             raise ValueError("the transformations gave back a document: there must be a splitter among them")
         if item.ref_doc_id is None or item.ref_doc_id not in passages:
-            raise ValueError(f"passage {item.id_!r} does not say which of the documents it was cut from (its ref_doc_id)")
+            raise ValueError(
+                f"passage {item.id_!r} does not say which of the documents it was cut from (its ref_doc_id)"
+            )
         if item.embedding is not None:
             passages[item.ref_doc_id].append(item)
     if results and not any(passages.values()):
-        raise ValueError("no passage has a vector, so the vector store would get none: put an embedder behind the splitter")
+        raise ValueError(
+            "no passage has a vector, so the vector store would get none: put an embedder behind the splitter"
+        )
     return passages
 
 

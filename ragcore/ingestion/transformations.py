@@ -1,12 +1,12 @@
 """Running transformations one after another, with a cache of their results.
 
-A step's `works_on` declares what its result for a passage depends on. "node": only the passage, with one result for each.
-"document": all passages of the document. "batch": everything passed in one call. Splitters work on documents; a step without a
-declaration works on the batch, and is cached only for exactly this batch.
+A step's `works_on` declares what its result for a passage depends on. "node": only the passage, with one
+result for each. "document": all passages of the document. "batch": everything passed in one call. Splitters
+work on documents; a step without a declaration works on the batch, and is cached only for exactly this batch.
 
-The cache has a result under the fingerprint of the step and its view of the passages: `sees(node)` if the step has it, or
-everything but the ids. If passages keep their ids, these are no part of the key: the same text in another document uses the
-same result, with its own ids.
+The cache has a result under the fingerprint of the step and its view of the passages: `sees(node)` if the
+step has it, or everything but the ids. If passages keep their ids, these are no part of the key: the same
+text in another document uses the same result, with its own ids.
 """
 
 from __future__ import annotations
@@ -71,7 +71,11 @@ class EmbeddingStep:
 
 def as_step(transformation: Transformation | Embedder) -> Transformation:
     """The transformation itself, or an EmbeddingStep for an embedder."""
-    return EmbeddingStep(cast(Embedder, transformation)) if hasattr(transformation, "embed_passages") else transformation
+    return (
+        EmbeddingStep(cast(Embedder, transformation))
+        if hasattr(transformation, "embed_passages")
+        else transformation
+    )
 
 
 def run_transformations(
@@ -81,10 +85,11 @@ def run_transformations(
     num_workers: int = 1,
     show_progress: bool = False,
 ) -> list[Item]:
-    """The result of the last step, with the passages of a document together, documents in the order of their first passage.
+    """The result of the last step, with the passages of a document together, documents in the order of their
+    first passage.
 
-    `nodes` do not change. `num_workers` is the number of documents, or shares of the passages, that a step may process at once.
-    `show_progress` logs each step.
+    `nodes` do not change. `num_workers` is the number of documents, or shares of the passages, that a step
+    may process at once. `show_progress` logs each step.
     """
     if num_workers < 1:
         raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
@@ -142,7 +147,9 @@ def _call(step: Transformation, groups: Sequence[list[Item]], scope: Scope) -> l
         return [list(step([item.copy() for item in group])) for group in groups]
     results = list(step([item.copy() for group in groups for item in group]))
     if len(results) != len(groups):
-        raise ValueError(f"{_title(step)} works on each passage alone, but made {len(results)} passages of {len(groups)}")
+        raise ValueError(
+            f"{_title(step)} works on each passage alone, but made {len(results)} passages of {len(groups)}"
+        )
     return [[item] for item in results]
 
 
@@ -162,7 +169,8 @@ def _by_document(items: Sequence[Item]) -> list[Item]:
 
 
 def document_id(item: Item) -> str | None:
-    """The id of the document itself or of a passage's document. All passages with None count as one document."""
+    """The id of the document itself or of a passage's document. All passages with None count as one
+    document."""
     return item.id_ if isinstance(item, Document) else item.ref_doc_id
 
 
@@ -225,7 +233,11 @@ _PLACES = ("start_char_idx", "end_char_idx")
 
 def _all_but_ids(item: Item) -> list[object]:
     vector = item.embedding if isinstance(item, TextNode) else None
-    state: list[object] = [type(item).__name__, *(getattr(item, name) for name in _EDITABLE), list(item.metadata.items())]
+    state: list[object] = [
+        type(item).__name__,
+        *(getattr(item, name) for name in _EDITABLE),
+        list(item.metadata.items()),
+    ]
     state += [item.template.text, item.template.entry, item.template.separator]
     if isinstance(item, Document):
         return [*state, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
@@ -249,7 +261,11 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
             return None
         edit = {name: getattr(new, name) for name in _EDITABLE if getattr(new, name) != getattr(old, name)}
         if new.metadata != old.metadata:
-            added = {key: value for key, value in new.metadata.items() if key not in old.metadata or old.metadata[key] != value}
+            added = {
+                key: value
+                for key, value in new.metadata.items()
+                if key not in old.metadata or old.metadata[key] != value
+            }
             if any(value in (old.id_, document_id(old)) for value in added.values() if value is not None):
                 return None
             edit |= {"metadata": added, "without": [key for key in old.metadata if key not in new.metadata]}
@@ -273,7 +289,10 @@ def _apply(item: Item, edit: dict[str, Any]) -> Item:
 
 
 def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
-    return {**{key: value for key, value in item.metadata.items() if key not in edit["without"]}, **edit["metadata"]}
+    return {
+        **{key: value for key, value in item.metadata.items() if key not in edit["without"]},
+        **edit["metadata"],
+    }
 
 
 def _to_json(item: Item) -> list[str | None]:

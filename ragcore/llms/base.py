@@ -1,7 +1,9 @@
-"""The interface of a language model: a call goes in, an answer comes out, whole or in pieces, and the trace records both.
+"""The interface of a language model: a call goes in, an answer comes out, whole or in pieces, and the trace
+records both.
 
-A call is a prompt with typed variables, not a string. A model behind a server gets the rendered messages; the extractive
-reader ignores the wording and answers from the variables. The caller need not know which of them it is.
+A call is a prompt with typed variables, not a string. A model behind a server gets the rendered messages; the
+extractive reader ignores the wording and answers from the variables. The caller need not know which of them
+it is.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LLMMetadata:
-    """The limits of a model. `context_window` and `num_output` are tokens; `num_output` is reserved for the answer."""
+    """The limits of a model. `context_window` and `num_output` are tokens; `num_output` is reserved for the
+    answer."""
 
     model_name: str = "unknown"
     context_window: int = 8192
@@ -45,10 +48,10 @@ class LLMMetadata:
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """`tools` are in OpenAI's format, see `ToolMetadata.to_openai_tool`. `tool_choice` is "auto", "none", "required" or the
-    name of the tool that the model must call; ValueError for any other. `metadata` are the limits for which the call was
-    packed, if they are not the model's own. `schema` is the JSON schema of an object as reply; servers that cannot enforce it
-    ignore it."""
+    """`tools` are in OpenAI's format, see `ToolMetadata.to_openai_tool`. `tool_choice` is "auto", "none",
+    "required" or the name of the tool that the model must call; ValueError for any other. `metadata` are the
+    limits for which the call was packed, if they are not the model's own. `schema` is the JSON schema of an
+    object as reply; servers that cannot enforce it ignore it."""
 
     prompt: Prompt
     variables: Variables
@@ -61,7 +64,9 @@ class LLMCall:
     def __post_init__(self) -> None:
         names = [str(tool["function"]["name"]) for tool in self.tools]
         if self.tool_choice not in ("auto", "none", "required", *names):
-            raise ValueError(f"tool_choice is {self.tool_choice!r}; it can be 'auto', 'none', 'required' or one of {names}")
+            raise ValueError(
+                f"tool_choice is {self.tool_choice!r}; it can be 'auto', 'none', 'required' or one of {names}"
+            )
 
     @property
     def reply_schema(self) -> Mapping[str, Any] | None:
@@ -84,8 +89,8 @@ class LLMCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of prompt and answer; `estimated` if we counted them ourselves. `cached_tokens` of the prompt were in the server's
-    cache; None if the server does not report them."""
+    """Tokens of prompt and answer; `estimated` if we counted them ourselves. `cached_tokens` of the prompt
+    were in the server's cache; None if the server does not report them."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -111,7 +116,8 @@ class Generation:
 
 
 Stream: TypeAlias = Generator[str, None, Generation]
-"""Pieces of the text; the return value is the whole generation: `generation = yield from llm.stream(call)`."""
+"""Pieces of the text; the return value is the whole generation: `generation = yield from
+llm.stream(call)`."""
 
 
 class Pieces(Generic[T]):
@@ -126,7 +132,8 @@ class Pieces(Generic[T]):
 
 
 class LLM(ToolCalling, ABC):
-    """A language model. Subclasses give `metadata`, `_generate` or `chat`, and perhaps `_stream`. Failures are LLMErrors."""
+    """A language model. Subclasses give `metadata`, `_generate` or `chat`, and perhaps `_stream`. Failures
+    are LLMErrors."""
 
     provider = "ragcore"  # its name in traces
 
@@ -136,14 +143,18 @@ class LLM(ToolCalling, ABC):
 
     @property
     def speed(self) -> Speed | None:
-        """Measured on the answers of the model in this process; None before the first, and for models without a server."""
+        """Measured on the answers of the model in this process; None before the first, and for models without
+        a server."""
         return None
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         if type(self).chat is LLM.chat:
             raise NotImplementedError(f"{type(self).__name__} needs _generate or chat")
         response = self.chat(
-            [ChatMessage(each.role, each.content, each.name, each.additional_kwargs, each.blocks) for each in messages]
+            [
+                ChatMessage(each.role, each.content, each.name, each.additional_kwargs, each.blocks)
+                for each in messages
+            ]
         )
         selections = self.get_tool_calls_from_response(response, error_on_no_tool_call=False)
         calls = [ToolCall.of(each.tool_id, each.tool_name, _json(each.tool_kwargs)) for each in selections]
@@ -198,21 +209,30 @@ class LLM(ToolCalling, ABC):
         return (yield from stream_in(step, record()))
 
     def chat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str = "auto",
     ) -> ChatResponse:
-        """The model's answer to messages as they are; tool calls are in `message.additional_kwargs["tool_calls"]`."""
+        """The model's answer to messages as they are; tool calls are in
+        `message.additional_kwargs["tool_calls"]`."""
         generation = self.generate(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice))
         return ChatResponse(generation.message, raw=generation)
 
     def stream_chat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str = "auto",
     ) -> Generator[ChatResponse, None, ChatResponse]:
         """The answer as it grows: each response has the whole text so far, and its newest piece as `delta`.
 
         If the model calls tools, a last response has the calls.
         """
         text = ""
-        with closing(Pieces(self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice)))) as pieces:
+        with closing(
+            Pieces(self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice)))
+        ) as pieces:
             for piece in pieces:
                 text += piece
                 yield ChatResponse(ChatMessage(MessageRole.ASSISTANT, text), piece)
@@ -233,11 +253,13 @@ class LLM(ToolCalling, ABC):
                 yield CompletionResponse(text, piece)
 
     def predict(self, prompt: Prompt, /, **variables: Variable) -> str:
-        """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
+        """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a
+        missing one."""
         return self.generate(LLMCall(prompt, prompt.check_variables(variables))).text
 
     def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
-        """The answer as a pydantic model; LLMProtocolError if the reply does not fit it. Variables as in `predict`."""
+        """The answer as a pydantic model; LLMProtocolError if the reply does not fit it. Variables as in
+        `predict`."""
         schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
         call = LLMCall(in_form(prompt), {**prompt.check_variables(variables), "output_schema": schema})
         return parse_form(self.generate(call).text, output_cls)
@@ -262,7 +284,11 @@ class LLM(ToolCalling, ABC):
         tool_calls: Sequence[Mapping[str, Any]] = (),
     ) -> Usage:
         """Our own count, for servers that do not report theirs."""
-        called = [message.additional_kwargs["tool_calls"] for message in messages if "tool_calls" in message.additional_kwargs]
+        called = [
+            message.additional_kwargs["tool_calls"]
+            for message in messages
+            if "tool_calls" in message.additional_kwargs
+        ]
         sent = [*(message.content for message in messages), *map(_json, called), *map(_json, tools)]
         written = [text, *map(_json, tool_calls)]
         return Usage(sum(map(self.count_tokens, sent)), sum(map(self.count_tokens, written)), estimated=True)
@@ -309,7 +335,11 @@ def _note(step: Span, generation: Generation) -> None:
 
 
 def _note_usage(step: Span, usage: Usage) -> None:
-    step.note(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, tokens_estimated=usage.estimated)
+    step.note(
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        tokens_estimated=usage.estimated,
+    )
     if usage.cached_tokens is not None:
         step.note(cached_tokens=usage.cached_tokens)
 

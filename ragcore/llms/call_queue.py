@@ -7,8 +7,8 @@
     with cancellable(cancellation):     # calls inside end with CallCancelledError, also before their first word
         answer = llm.complete("...")
 
-All clients of an address share its queue. These settings are context variables: a new thread inherits them only if it is
-started with `contextvars.copy_context`.
+All clients of an address share its queue. These settings are context variables: a new thread inherits them
+only if it is started with `contextvars.copy_context`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 class CallQueue:
-    """The queue of one server. `room` is the number of calls at once that it reports; None until it was requested."""
+    """The queue of one server. `room` is the number of calls at once that it reports; None until it was
+    requested."""
 
     def __init__(self) -> None:
         self.room: int | None = None
@@ -138,7 +139,8 @@ class CallQueue:
 
     @contextmanager
     def turn(self, limit: int) -> Iterator[Turn]:
-        """A turn in the order of arrival, once fewer than `limit` others run. OvertakenError, CallCancelledError."""
+        """A turn in the order of arrival, once fewer than `limit` others run. OvertakenError,
+        CallCancelledError."""
         turn = Turn(background=_background.get())
         cancellation = _cancellation.get() or Cancellation()
         with cancellation.ends(lambda: self._end(turn, CallCancelledError())):
@@ -151,7 +153,8 @@ class CallQueue:
                     self._changed.notify_all()
 
     def make_smaller(self) -> bool:
-        """Lower the limit below the calls that run now. Returns whether other threads have some, so that waiting helps."""
+        """Lower the limit below the calls that run now. Returns whether other threads have some, so that
+        waiting helps."""
         with self._changed:
             helps = any(turn.thread != threading.get_ident() for turn in self._running)
             if helps:

@@ -1,5 +1,5 @@
-"""Connections to one server, each used by one call at a time, so that another thread can end the call at any moment, even while
-the server is silent."""
+"""Connections to one server, each used by one call at a time, so that another thread can end the call at any
+moment, even while the server is silent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import httpx
 class Connections:
     """Threads may share it. Every request has `headers`; `trust_env` uses the proxies of the environment."""
 
-    def __init__(self, headers: dict[str, str], timeout: httpx.Timeout, *, secure: bool, trust_env: bool) -> None:
+    def __init__(
+        self, headers: dict[str, str], timeout: httpx.Timeout, *, secure: bool, trust_env: bool
+    ) -> None:
         self._headers = headers
         self._timeout = timeout
         self._secure = secure
@@ -30,7 +32,12 @@ class Connections:
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         connection = connection or Connection(
-            httpx.Client(headers=self._headers, timeout=self._timeout, trust_env=self._trust_env, verify=self._certificates)
+            httpx.Client(
+                headers=self._headers,
+                timeout=self._timeout,
+                trust_env=self._trust_env,
+                verify=self._certificates,
+            )
         )
         connection.hung_up = False
         try:
@@ -58,13 +65,17 @@ class Connection:
         self._stream: Any = None  # httpcore's stream of the connection opened last
 
     @contextmanager
-    def send(self, method: str, url: str, body: dict[str, Any] | None, silence: float) -> Iterator[httpx.Response]:
+    def send(
+        self, method: str, url: str, body: dict[str, Any] | None, silence: float
+    ) -> Iterator[httpx.Response]:
         """`silence`: seconds without a sign of life.
 
         If the server closes an idle connection without an answer, the request is sent once more on a new one.
         """
         timeout = httpx.Timeout(silence, connect=self.client.timeout.connect)
-        request = partial(self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._on_trace})
+        request = partial(
+            self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._on_trace}
+        )
         before = self._stream
         with ExitStack() as stack:
             try:
@@ -89,4 +100,6 @@ class Connection:
 
 def hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # shutdown() of a TLS socket would not wake a waiting read
+        socket.socket.shutdown(
+            connection, socket.SHUT_RDWR
+        )  # shutdown() of a TLS socket would not wake a waiting read

@@ -17,15 +17,19 @@ LEAST = 16  # minimum tokens of a text after cutting
 
 
 def rank_texts(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
-    """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt requests, or JSON if the server
-    enforces RANKING. "" for an empty list."""
+    """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt requests, or JSON
+    if the server enforces RANKING. "" for an empty list."""
     fitting = shorten_texts(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
     passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
-    reply = llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)).text
+    reply = llm.generate(
+        LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)
+    ).text
     return "" if parse_json_values(reply) == [{"passages": []}] else reply
 
 
-def shorten_texts(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:
+def shorten_texts(
+    llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span
+) -> list[str]:
     """`texts`, cut to fit together with the rest of the prompt, whose `variables` do not contain them.
 
     `step` records the number of cut texts as `shortened`.
@@ -37,11 +41,14 @@ def shorten_texts(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequenc
         return list(texts)
     most = max(fair_share(sizes, room), LEAST)
     step.note(shortened=sum(size > most for size in sizes))
-    return [text if size <= most else _cut_text(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
+    return [
+        text if size <= most else _cut_text(llm, text, most) for text, size in zip(texts, sizes, strict=True)
+    ]
 
 
 def fair_share(sizes: Sequence[int], room: int) -> int:
-    """The maximum size such that all fit after cutting the larger ones to it; `room` if nothing must be cut."""
+    """The maximum size such that all fit after cutting the larger ones to it; `room` if nothing must be
+    cut."""
     remaining = room
     for place, size in enumerate(sorted(sizes)):
         share = remaining // (len(sizes) - place)

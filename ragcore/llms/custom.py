@@ -18,18 +18,21 @@ CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
 
 
 class CustomLLM(Fields, LLM):
-    """Subclasses implement `metadata` and `complete`, and `stream_complete` if they can, or `chat`. Only these call the model.
+    """Subclasses implement `metadata` and `complete`, and `stream_complete` if they can, or `chat`. Only
+    these call the model.
 
-    A prompt of one message is sent as its text. Several messages are sent as lines "role: content", ending with "assistant: ".
-    Direct calls of `complete` by a script are not traced.
+    A prompt of one message is sent as its text. Several messages are sent as lines "role: content", ending
+    with "assistant: ". Direct calls of `complete` by a script are not traced.
 
     >>> from ragcore.llms import LLMMetadata
     >>> class Echo(CustomLLM):
     ...     context_window: int = 3900
     ...     ending: str = "!"
+    ...
     ...     @property
     ...     def metadata(self):
     ...         return LLMMetadata(context_window=self.context_window, model_name="echo")
+    ...
     ...     def complete(self, prompt, **kwargs):
     ...         return CompletionResponse(text=prompt + self.ending)
     >>> str(Echo(ending="?").complete("A boat"))

@@ -17,7 +17,19 @@ MAX_STRING = 16 * 2**20  # bytes; a chat template has some thousands
 MAX_ENTRIES = 100_000
 COMPUTE = 300 * 2**20  # bytes for llama.cpp itself, its buffers and its cache of prompts
 
-_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_SCALARS = {
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
 _STRING, _ARRAY = 8, 9
 _BYTES_OF_256 = {  # numbers of a tensor, by its type (ggml.h); no bytes are expected of other types
     0: 1024, 1: 512, 2: 144, 3: 160, 6: 176, 7: 192, 8: 272, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210, 20: 144, 23: 136,
@@ -39,7 +51,8 @@ class GGUFHeader:
     file_size: int  # bytes
 
     def memory(self, tokens: int) -> int:
-        """The memory in bytes for a context of `tokens`. Models with limited attention in some layers need less."""
+        """The memory in bytes for a context of `tokens`. Models with limited attention in some layers need
+        less."""
         return self.file_size + tokens * self.cache_per_token + COMPUTE
 
 
@@ -53,7 +66,8 @@ def read_header(path: Path) -> GGUFHeader:
             size = path.stat().st_size
     except OSError as error:
         raise ModelFileError(
-            f"The model file {path.name} cannot be read.", hint="Check that it exists and that you may read it."
+            f"The model file {path.name} cannot be read.",
+            hint="Check that it exists and that you may read it.",
         ) from error
     except (struct.error, ValueError, KeyError) as error:
         raise ModelFileError(
@@ -62,13 +76,16 @@ def read_header(path: Path) -> GGUFHeader:
         ) from error
     if size < complete:
         raise ModelFileError(
-            f"The model file {path.name} is incomplete.", hint="Wait until it has been copied, or copy it again."
+            f"The model file {path.name} is incomplete.",
+            hint="Wait until it has been copied, or copy it again.",
         )
     kind = str(values.get("general.architecture", ""))
 
     def number(name: str, default: int) -> int:
         value = values.get(f"{kind}.{name}", default)
-        return max(value) if isinstance(value, list) and value else value if isinstance(value, int) else default
+        return (
+            max(value) if isinstance(value, list) and value else value if isinstance(value, int) else default
+        )
 
     heads = number("attention.head_count", 1)
     width = number("embedding_length", 0) // max(heads, 1)
@@ -76,7 +93,10 @@ def read_header(path: Path) -> GGUFHeader:
     return GGUFHeader(
         name=str(values.get("general.name", path.stem)),
         trained_context=number("context_length", 4096),
-        cache_per_token=2 * number("block_count", 1) * number("attention.head_count_kv", heads) * per_head,  # 2 bytes a number
+        cache_per_token=2
+        * number("block_count", 1)
+        * number("attention.head_count_kv", heads)
+        * per_head,  # 2 bytes a number
         file_size=size,
     )
 

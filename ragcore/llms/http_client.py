@@ -72,20 +72,26 @@ class Exchange:
 
 
 def ollama_server(base_url: str | None, timeout: float, calls_at_once: int = 1) -> ModelServer:
-    """Without `base_url` the environment's OLLAMA_HOST, as in Ollama's own client, or Ollama on this machine."""
+    """Without `base_url` the environment's OLLAMA_HOST, as in Ollama's own client, or Ollama on this
+    machine."""
     base_url = os.environ.get("OLLAMA_HOST", "") if base_url is None else base_url
     url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
-    url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
+    url = url.copy_with(
+        path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/"
+    )
     down_hint = "Is it running? Start it with: ollama serve"
-    return ModelServer(url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout, calls_at_once=calls_at_once)
+    return ModelServer(
+        url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout, calls_at_once=calls_at_once
+    )
 
 
 class ModelServer:
     """One server: sends requests, reads answers, and translates failures to LLMErrors. Threads may share it.
 
-    `kind` is the expected software ("Ollama", "an OpenAI-compatible server"), `name` the beginning of sentences about the
-    server, `down_hint` what to do when it does not answer. Without `calls_at_once` the limit is the server's answer at
-    `slots_at`, the address of llama.cpp's "props"; without it, LOCAL_CALLS or REMOTE_CALLS.
+    `kind` is the expected software ("Ollama", "an OpenAI-compatible server"), `name` the beginning of
+    sentences about the server, `down_hint` what to do when it does not answer. Without `calls_at_once` the
+    limit is the server's answer at `slots_at`, the address of llama.cpp's "props"; without it, LOCAL_CALLS or
+    REMOTE_CALLS.
     """
 
     def __init__(
@@ -117,7 +123,9 @@ class ModelServer:
             secure=url.scheme == "https",
             trust_env=not self._local,  # a proxy cannot reach servers on this machine
         )
-        self.close = weakref.finalize(self, self._connections.close)  # explicitly, or by the garbage collector
+        self.close = weakref.finalize(
+            self, self._connections.close
+        )  # explicitly, or by the garbage collector
 
     def __repr__(self) -> str:
         return f"ModelServer({self.url!r})"
@@ -134,8 +142,8 @@ class ModelServer:
     def lines(self, path: str, body: dict[str, Any], exchange: Exchange) -> Generator[str, bool | None, None]:
         """The lines of the answer as they arrive; a Refusal before the first for another status than success.
 
-        Closing the generator ends the request; `mark_end` lets the next request use its connection. The request waits for its
-        turn in `ragcore.llms.call_queue`.
+        Closing the generator ends the request; `mark_end` lets the next request use its connection. The
+        request waits for its turn in `ragcore.llms.call_queue`.
         """
         while True:
             with self._queue.turn(self._room()) as exchange.turn:
@@ -169,7 +177,9 @@ class ModelServer:
         if not self._slots_at:
             return None
         try:
-            with self._send("GET", self._slots_at, None, Exchange(min(self.timeout, SLOTS_SECONDS))) as response:
+            with self._send(
+                "GET", self._slots_at, None, Exchange(min(self.timeout, SLOTS_SECONDS))
+            ) as response:
                 slots = self._read_object(response).get("total_slots")
         except (Refusal, LLMProtocolError, LLMTimeoutError):
             return None
@@ -209,24 +219,39 @@ class ModelServer:
         if at_limit:
             return EmptyAnswerError(
                 "The model used up all the tokens reserved for its answer before it said anything.",
-                hint="Raise “Room for the answer” in Settings; models that think first need thousands of tokens.",
+                hint=(
+                    "Raise “Room for the answer” in Settings; models that think first need thousands of "
+                    "tokens."
+                ),
             )
-        return EmptyAnswerError("The model gave an empty answer.", hint="Ask again, or choose another model in Settings.")
+        return EmptyAnswerError(
+            "The model gave an empty answer.", hint="Ask again, or choose another model in Settings."
+        )
 
     def failure(
-        self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]], sent_tools: bool = False
+        self,
+        refusal: Refusal,
+        *,
+        model: str,
+        available: Callable[[], tuple[str, ...]],
+        sent_tools: bool = False,
     ) -> LLMError:
-        """The error for a refusal. `available` is called for the names of the models if the server has no `model`."""
+        """The error for a refusal. `available` is called for the names of the models if the server has no
+        `model`."""
         if sent_tools and is_about_tools(refusal):
             return NoToolsError(
-                f"{self.name} at {self.place} does not accept tools with the model {model!r}: {refusal.detail}.",
-                hint="Choose a model that can call tools, switch tools on where the server is started, or use a ReAct agent, "
+                f"{self.name} at {self.place} does not accept tools with the model {model!r}: "
+                f"{refusal.detail}.",
+                hint="Choose a model that can call tools, switch tools on where the server is started, "
+                "or use a ReAct agent, "
                 "which works with every model.",
             )
         if not refusal.is_page and refusal.status in (400, 404, 422, 500) and is_about_unknown_model(refusal):
             names = available()
             hint = f"It has: {', '.join(names)}." if names else "It did not say which models it has."
-            return UnknownModelError(f"{self.name} at {self.place} has no model {model!r}.", hint=hint, available=names)
+            return UnknownModelError(
+                f"{self.name} at {self.place} has no model {model!r}.", hint=hint, available=names
+            )
         return self._explain(refusal)
 
     def wrong_server(self, location: str = "") -> WrongServerError:
@@ -239,7 +264,8 @@ class ModelServer:
     def _send(
         self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
     ) -> Iterator[httpx.Response]:
-        """The response to a request. It is sent again as long as the server reports that it is loading its model."""
+        """The response to a request. It is sent again as long as the server reports that it is loading its
+        model."""
         exchange = exchange or Exchange(self.timeout)
         deadline = time.monotonic() + LOADING_SECONDS
         url = path if "://" in path else f"{self.url}{path}"
@@ -272,7 +298,9 @@ class ModelServer:
         is_page = _is_page(response)
         detail, code = ("", "") if is_page else explanation(_text(_body(response)))
         retry_after, location = (response.headers.get(name, "") for name in ("retry-after", "location"))
-        return Refusal(response.status_code, self._clean(detail), code, seconds_of(retry_after), location, is_page)
+        return Refusal(
+            response.status_code, self._clean(detail), code, seconds_of(retry_after), location, is_page
+        )
 
     def _clean(self, detail: str) -> str:
         """A message of the server for use in a sentence: short, on one line, without the key."""
@@ -340,7 +368,9 @@ class ModelServer:
             )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
             return self._unavailable(error)
-        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(error):  # it does not speak HTTP at all
+        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(
+            error
+        ):  # it does not speak HTTP at all
             return self.wrong_server()
         if isinstance(error, httpx.DecodingError):
             return self.unreadable()
@@ -356,7 +386,8 @@ class ModelServer:
                 LLMUnavailableError(
                     f"There is no secure connection to {self.place}.",
                     hint=(
-                        "A server on this machine or network usually needs an address that begins with http://, not "
+                        "A server on this machine or network usually needs an address that begins with "
+                        "http://, not "
                         "https://. Otherwise this computer does not trust its certificate."
                     ),
                 )
@@ -377,8 +408,8 @@ def objects(value: object) -> list[dict[str, Any]]:
 def events(lines: Iterable[str]) -> Iterator[str]:
     """The data of each server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-    Comments and other fields are skipped. The last event may be incomplete. Lines outside the format are data, too, so that a
-    server may answer with a plain JSON object.
+    Comments and other fields are skipped. The last event may be incomplete. Lines outside the format are
+    data, too, so that a server may answer with a plain JSON object.
     """
     data: list[str] = []
     for line in lines:
@@ -445,7 +476,16 @@ def _text(data: bytes) -> str:
 def _is_page(response: httpx.Response) -> bool:
     kind: str = response.headers.get("content-type", "").lower()
     return kind.startswith(
-        ("text/html", "application/xhtml", "application/xml", "text/xml", "image/", "video/", "audio/", "multipart/")
+        (
+            "text/html",
+            "application/xhtml",
+            "application/xml",
+            "text/xml",
+            "image/",
+            "video/",
+            "audio/",
+            "multipart/",
+        )
     )
 
 
@@ -453,7 +493,8 @@ def _checked_key(key: str) -> str:
     bare = key.strip()
     if not (bare.isascii() and bare.isprintable()) or " " in bare:
         raise ConfigError(
-            "The key contains characters that no key has.", hint="Copy it again; something else may have been copied."
+            "The key contains characters that no key has.",
+            hint="Copy it again; something else may have been copied.",
         )
     return bare
 

@@ -1,5 +1,5 @@
-"""Failures of a model server: the errors of its clients, the cause of a refusal (the model, its tools, its context window), and
-retries.
+"""Failures of a model server: the errors of its clients, the cause of a refusal (the model, its tools, its
+context window), and retries.
 """
 
 from __future__ import annotations
@@ -73,10 +73,11 @@ def final(error: Error) -> Error:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Up to `count` further attempts after a temporary failure, as long as nothing of the answer was returned.
+    """Up to `count` further attempts after a temporary failure, as long as nothing of the answer was
+    returned.
 
-    The pause starts at half a second, doubles each time, and varies by a quarter; a server's own waiting time takes
-    precedence. There is no attempt after a timeout, which would only double the wait.
+    The pause starts at half a second, doubles each time, and varies by a quarter; a server's own waiting time
+    takes precedence. There is no attempt after a timeout, which would only double the wait.
     """
 
     count: int = 2
@@ -95,7 +96,11 @@ class Retries:
 
     def wait(self, error: LLMError, attempt: int) -> bool:
         """Sleep before the attempt after number `attempt`, counted from 0; False if there should be none."""
-        if attempt >= self.count or not error.retryable or isinstance(error.__cause__, httpx.TimeoutException):
+        if (
+            attempt >= self.count
+            or not error.retryable
+            or isinstance(error.__cause__, httpx.TimeoutException)
+        ):
             return False
         requested = error.__cause__.retry_after if isinstance(error.__cause__, Refusal) else None
         if requested is not None and requested > LONGEST_PAUSE:
@@ -107,8 +112,8 @@ class Retries:
 
 
 def explanation(body: str) -> tuple[str, str]:
-    """A server's message and code from {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}, or plain
-    text."""
+    """A server's message and code from {"error": "..."}, {"error": {"message", "code"}}, {"message"},
+    {"detail"}, or plain text."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -128,17 +133,22 @@ def explanation(body: str) -> tuple[str, str]:
 
 
 _UNKNOWN_MODEL = re.compile(
-    r"\bmodel\b.*(not found|not exist|unknown|no such|is not (available|loaded|supported|served|a valid)|not a valid|pull)"
-    r"|(unknown|invalid|no such|no|cannot find|not find|not a valid|different from the pinned)\s+model\b|pinned to",
+    r"\bmodel\b.*(not found|not exist|unknown|no such|is not (available|loaded|supported|served"
+    r"|a valid)|not a valid|pull)"
+    r"|(unknown|invalid|no such|no|cannot find|not find|not a valid"
+    r"|different from the pinned)\s+model\b|pinned to",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_TOOLS = re.compile(
-    r"(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|unrecogni[sz]ed|unknown)\b.*\btool"
-    r"|\btool.*(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|requires? --)",
+    r"(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|unrecogni[sz]ed"
+    r"|unknown)\b.*\btool"
+    r"|\btool.*(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected"
+    r"|requires? --)",
     re.IGNORECASE | re.DOTALL,
 )
 _CONTEXT = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|exceeds? the (available )?context|prompt is too long", re.IGNORECASE
+    r"context[ _-]?(length|window|size)|maximum context|exceeds? the (available )?context|prompt is too long",
+    re.IGNORECASE,
 )
 
 
@@ -150,7 +160,11 @@ def is_about_unknown_model(refusal: Refusal) -> bool:
 
 
 def is_about_tools(refusal: Refusal) -> bool:
-    return refusal.status in (400, 404, 422, 500, 501) and not refusal.is_page and bool(_NO_TOOLS.search(refusal.detail))
+    return (
+        refusal.status in (400, 404, 422, 500, 501)
+        and not refusal.is_page
+        and bool(_NO_TOOLS.search(refusal.detail))
+    )
 
 
 def is_about_loading(refusal: Refusal) -> bool:

@@ -1,4 +1,5 @@
-"""A language model on this computer, from a GGUF file, through llama.cpp, without any other installation or server."""
+"""A language model on this computer, from a GGUF file, through llama.cpp, without any other installation or
+server."""
 
 from __future__ import annotations
 
@@ -20,14 +21,16 @@ IDLE_SECONDS = 600.0
 
 
 class LlamaCPP(OpenAICompatibleLLM):
-    """A model in a GGUF file. `context_window` is the maximum in tokens: it is smaller if the model was trained for less, or if
-    memory is short. The first question loads the model, and after `idle_seconds` without a question it leaves memory. All
-    objects with the same file and context window share it. `threads`: by default one for each physical core.
+    """A model in a GGUF file. `context_window` is the maximum in tokens: it is smaller if the model was
+    trained for less, or if memory is short. The first question loads the model, and after `idle_seconds`
+    without a question it leaves memory. All objects with the same file and context window share it.
+    `threads`: by default one for each physical core.
 
         llm = LlamaCPP(model_path="models/qwen2.5-1.5b-instruct-q4_k_m.gguf")
         print(llm.complete("Who wrote Faust?"))
 
-    ModelFileError if the file is missing or no model; a question may raise NotEnoughMemoryError or MissingPackageError.
+    ModelFileError if the file is missing or no model; a question may raise NotEnoughMemoryError or
+    MissingPackageError.
     """
 
     provider = "llama_cpp"
@@ -60,7 +63,9 @@ class LlamaCPP(OpenAICompatibleLLM):
             is_function_calling_model=is_function_calling_model,
         )
         self._speed = record_of("", str(self.runtime.model_path))
-        self._server = _RuntimeServer(self.runtime, timeout, calls_at_once)  # its address is unknown before it runs
+        self._server = _RuntimeServer(
+            self.runtime, timeout, calls_at_once
+        )  # its address is unknown before it runs
 
     def __repr__(self) -> str:
         return f"LlamaCPP(model_path={str(self.runtime.model_path)!r})"

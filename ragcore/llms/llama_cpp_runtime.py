@@ -1,7 +1,7 @@
 """llama.cpp in its own process, on a random port of this computer's loopback and with a random key.
 
-All users of a model file share one process. It starts with the first use, ends when nobody has used it for a while or when this
-process ends, and is started again after a crash.
+All users of a model file share one process. It starts with the first use, ends when nobody has used it for a
+while or when this process ends, and is started again after a crash.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def runtime_of(model_path: Path, context: int, threads: int | None, idle_seconds
         runtime = _runtimes.get(key)
         if runtime is None:
             header = read_header(model_path)
-            runtime = _runtimes[key] = LlamaCPPRuntime(key[0], header, _fitting_context(header, context), threads)
+            runtime = _runtimes[key] = LlamaCPPRuntime(
+                key[0], header, _fitting_context(header, context), threads
+            )
         runtime.idle_seconds = idle_seconds
         return runtime
 
@@ -168,7 +170,10 @@ class LlamaCPPRuntime:
 
     def _slots_that_fit(self) -> int:
         free = free_memory() - RESERVE
-        return next((slots for slots in range(MOST_SLOTS, 0, -1) if self.header.memory(self.context * slots) <= free), 0)
+        return next(
+            (slots for slots in range(MOST_SLOTS, 0, -1) if self.header.memory(self.context * slots) <= free),
+            0,
+        )
 
     def _end_when_idle(self, running: _Running) -> None:
         with self._changed:
@@ -201,12 +206,20 @@ class _Running:
         )
         atexit.register(self.end)
         key = secrets.token_urlsafe(32)
-        config = {"model": str(model_path), "context": context, "slots": slots, "threads": threads, "key": key}
+        config = {
+            "model": str(model_path),
+            "context": context,
+            "slots": slots,
+            "threads": threads,
+            "key": key,
+        }
         with ExitStack() as unless_loaded:
             unless_loaded.callback(self.end)
             address = self._address(config)
             unless_loaded.pop_all()
-        self.server = ModelServer(httpx.URL(f"{address}/v1"), kind="llama.cpp", name=NAME, down_hint=DOWN_HINT, key=key)
+        self.server = ModelServer(
+            httpx.URL(f"{address}/v1"), kind="llama.cpp", name=NAME, down_hint=DOWN_HINT, key=key
+        )
 
     def end(self) -> None:
         """End the process: closing its input ends it."""
@@ -246,7 +259,8 @@ class _Running:
             error: LLMError = ModelFileError(
                 f"The language model {self._model_name} cannot be loaded.",
                 hint=(
-                    "The file may be damaged, or of a type that this version cannot read. Download it again, or "
+                    "The file may be damaged, or of a type that this version cannot read. Download it "
+                    "again, or "
                     "choose another model."
                 ),
             )
@@ -254,7 +268,10 @@ class _Running:
             error = final(
                 LLMServerError(
                     f"Llama.cpp stopped while it was loading {self._model_name}.",
-                    hint="There may not have been enough memory. Close other programs, or choose a smaller model.",
+                    hint=(
+                        "There may not have been enough memory. Close other programs, or choose a "
+                        "smaller model."
+                    ),
                 )
             )
         error.__cause__ = RuntimeError("\n".join(lines[-20:]))

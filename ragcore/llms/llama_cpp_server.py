@@ -1,7 +1,9 @@
-"""The process in which llama.cpp runs: `ragcore.llms.llama_cpp` starts it by its path. It imports only the package xllamacpp.
+"""The process in which llama.cpp runs: `ragcore.llms.llama_cpp` starts it by its path. It imports only the
+package xllamacpp.
 
-It reads one line of JSON from standard input, the configuration, and writes one line of JSON to standard output, the address,
-after the model is loaded. It ends when standard input ends, or when the process that started it ends.
+It reads one line of JSON from standard input, the configuration, and writes one line of JSON to standard
+output, the address, after the model is loaded. It ends when standard input ends, or when the process that
+started it ends.
 """
 
 from __future__ import annotations

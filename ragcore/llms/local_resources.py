@@ -34,16 +34,26 @@ def _free_in_containers() -> list[int]:
             if controllers == "":
                 root, names = CGROUPS, ("memory.max", "memory.current", "inactive_file")
             elif "memory" in controllers.split(","):
-                root, names = CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+                root, names = (
+                    CGROUPS / "memory",
+                    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+                )
             else:
                 continue
             own = root / path.lstrip("/")
-            free_bytes += [free for group in (own, *own.parents) if group.is_relative_to(root) for free in _free(group, *names)]
+            free_bytes += [
+                free
+                for group in (own, *own.parents)
+                if group.is_relative_to(root)
+                for free in _free(group, *names)
+            ]
     return free_bytes
 
 
 def _free(group: Path, limit_name: str, used_name: str, cache_name: str) -> list[int]:
-    with suppress(OSError, ValueError):  # no group, as a container sees the names of its host; or "max", no limit
+    with suppress(
+        OSError, ValueError
+    ):  # no group, as a container sees the names of its host; or "max", no limit
         limit, used = int((group / limit_name).read_text()), int((group / used_name).read_text())
         pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [limit - used + next((int(value) for name, value in pairs if name == cache_name), 0)]

@@ -13,7 +13,8 @@ from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, Messag
 
 
 class MockLLM(CustomLLM):
-    """Answers with the prompt, streamed word by word; with `max_tokens`, it answers with that many times "text".
+    """Answers with the prompt, streamed word by word; with `max_tokens`, it answers with that many times
+    "text".
 
     >>> MockLLM().complete("A boat").text
     'A boat'
@@ -41,7 +42,8 @@ class MockLLM(CustomLLM):
 
 
 class MockFunctionCallingLLM(LLM):
-    """A model that answers with `response_generator(messages)`, or repeats the blocks of the last message as text.
+    """A model that answers with `response_generator(messages)`, or repeats the blocks of the last message as
+    text.
 
     `blocks_to_content_callback` makes the text of the blocks. `tool_calls` has those that it was sent.
 
@@ -62,9 +64,13 @@ class MockFunctionCallingLLM(LLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata("mock", num_output=self.max_tokens or LLMMetadata().num_output, is_function_calling_model=True)
+        return LLMMetadata(
+            "mock", num_output=self.max_tokens or LLMMetadata().num_output, is_function_calling_model=True
+        )
 
-    def chat(self, messages: Sequence[ChatMessage], tools: Any = (), tool_choice: str = "auto") -> ChatResponse:
+    def chat(
+        self, messages: Sequence[ChatMessage], tools: Any = (), tool_choice: str = "auto"
+    ) -> ChatResponse:
         if self._respond is not None:
             return ChatResponse(self._respond(messages))
         content = self._content_of(list(messages[-1].blocks), self.tool_calls)

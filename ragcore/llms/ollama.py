@@ -1,4 +1,5 @@
-"""Ollama's own interface (https://github.com/ollama/ollama/blob/main/docs/api.md: chat, tags): one JSON object per line."""
+"""Ollama's own interface (https://github.com/ollama/ollama/blob/main/docs/api.md: chat, tags): one JSON
+object per line."""
 
 from __future__ import annotations
 
@@ -21,13 +22,15 @@ from ragcore.schema import MessageRole
 
 
 class Ollama(ServedLLM):
-    """A model of Ollama. Without `base_url` at the environment's OLLAMA_HOST, or Ollama's default address on this machine.
+    """A model of Ollama. Without `base_url` at the environment's OLLAMA_HOST, or Ollama's default address on
+    this machine.
 
-    `request_timeout` is seconds without a sign of life; loading a large model for the first time takes minutes. `keep_alive`
-    is how long the model stays in memory after an answer, such as "5m" or "1h". Set `is_function_calling_model` if the model
-    supports tools (`ollama show` lists it): agents then use tool calls, and without it plain text. Ollama cannot force a tool
-    call: for a `tool_choice` that names a tool, the model gets only that tool. `calls_at_once` is 1 by default, because Ollama
-    may have room for no more and does not report it; the setting in Ollama is OLLAMA_NUM_PARALLEL.
+    `request_timeout` is seconds without a sign of life; loading a large model for the first time takes
+    minutes. `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h". Set
+    `is_function_calling_model` if the model supports tools (`ollama show` lists it): agents then use tool
+    calls, and without it plain text. Ollama cannot force a tool call: for a `tool_choice` that names a tool,
+    the model gets only that tool. `calls_at_once` is 1 by default, because Ollama may have room for no more
+    and does not report it; the setting in Ollama is OLLAMA_NUM_PARALLEL.
 
     >>> Ollama("qwen3", "localhost", request_timeout=300.0)
     Ollama(model='qwen3', base_url='http://localhost:11434')
@@ -52,7 +55,11 @@ class Ollama(ServedLLM):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
-        super().__init__(ollama_server(base_url, request_timeout, calls_at_once or 1), metadata, Retries(max_retries, sleep))
+        super().__init__(
+            ollama_server(base_url, request_timeout, calls_at_once or 1),
+            metadata,
+            Retries(max_retries, sleep),
+        )
         self._temperature = temperature
         self._keep_alive = keep_alive
         self._takes_schemas = True  # False for versions before 0.5
@@ -66,13 +73,16 @@ class Ollama(ServedLLM):
         return (yield from self._request_once(call, messages, exchange))
 
     def _gives_way(self, refusal: Refusal, call: LLMCall) -> bool:
-        """Whether to repeat the request without a schema, which the server does not support; later calls omit it, too."""
+        """Whether to repeat the request without a schema, which the server does not support; later calls omit
+        it, too."""
         if call.reply_schema is None or not self._takes_schemas or "format" not in refusal.detail:
             return False
         self._takes_schemas = False
         return True
 
-    def _request_once(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
+    def _request_once(
+        self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange
+    ) -> Replies:
         text = ""
         calls: list[ToolCall] = []
         ids = unused_ids(messages)
@@ -88,7 +98,9 @@ class Ollama(ServedLLM):
                     yield piece
                 if data.get("done"):
                     mark_end(lines)
-                    return Reply(text, _usage(data), tuple(calls), data.get("done_reason") == "length", _timings(data))
+                    return Reply(
+                        text, _usage(data), tuple(calls), data.get("done_reason") == "length", _timings(data)
+                    )
         raise self._server.broken_off(text)
 
     def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:
@@ -98,11 +110,16 @@ class Ollama(ServedLLM):
             "messages": [_wire_format(message) for message in messages],
             **({"tools": tools} if (tools := _tools(call)) else {}),
             "stream": True,
-            **({"format": dict(schema)} if (schema := call.reply_schema) is not None and self._takes_schemas else {}),
+            **(
+                {"format": dict(schema)}
+                if (schema := call.reply_schema) is not None and self._takes_schemas
+                else {}
+            ),
             "keep_alive": self._keep_alive,
             "options": {
                 "temperature": self._temperature,
-                "num_ctx": sizes.context_window,  # without it Ollama silently cuts the prompt to a few thousand tokens
+                # without it Ollama silently cuts the prompt to a few thousand tokens
+                "num_ctx": sizes.context_window,
                 "num_predict": sizes.num_output,
                 **({"stop": list(stop)} if (stop := call.stop_sequences) else {}),
             },
@@ -123,7 +140,11 @@ def _timings(data: dict[str, Any]) -> Timings | None:
     """In nanoseconds. Ollama does not report cached tokens: then there are few seconds for many tokens."""
     usage, took = _usage(data), [data.get(name) for name in ("prompt_eval_duration", "eval_duration")]
     reading, writing = (value / 1e9 if isinstance(value, int) else 0.0 for value in took)
-    return Timings(usage.prompt_tokens, reading, usage.completion_tokens, writing) if usage and reading and writing else None
+    return (
+        Timings(usage.prompt_tokens, reading, usage.completion_tokens, writing)
+        if usage and reading and writing
+        else None
+    )
 
 
 def _tools(call: LLMCall) -> list[dict[str, Any]]:
@@ -146,7 +167,8 @@ def _wire_format(message: RenderedMessage) -> dict[str, Any]:
         wire["tool_name"] = name
     if calls := calls_of(extra):
         wire["tool_calls"] = [
-            {"function": {"name": call.function.name, "arguments": _as_object(call.function.arguments)}} for call in calls
+            {"function": {"name": call.function.name, "arguments": _as_object(call.function.arguments)}}
+            for call in calls
         ]
     return wire
 

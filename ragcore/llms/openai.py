@@ -1,7 +1,8 @@
-"""OpenAI's chat completions, and the many servers with the same interface: LM Studio, vLLM, llama.cpp, OpenRouter, ...
+"""OpenAI's chat completions, and the many servers with the same interface: LM Studio, vLLM, llama.cpp,
+OpenRouter, ...
 
-Wire format: https://platform.openai.com/docs/api-reference/chat. Servers differ in their parameters. The client omits or
-renames parameters that a server refuses by name, and remembers them.
+Wire format: https://platform.openai.com/docs/api-reference/chat. Servers differ in their parameters. The
+client omits or renames parameters that a server refuses by name, and remembers them.
 """
 
 from __future__ import annotations
@@ -27,10 +28,19 @@ from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
 _OPTIONAL = frozenset(
-    ("temperature", "max_tokens", "max_completion_tokens", "stream", "stream_options", "stop", "response_format")
+    (
+        "temperature",
+        "max_tokens",
+        "max_completion_tokens",
+        "stream",
+        "stream_options",
+        "stop",
+        "response_format",
+    )
 )
 _NOT_TAKEN = re.compile(
-    r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
+    r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead",
+    re.IGNORECASE,
 )
 
 
@@ -46,11 +56,12 @@ class ClientOptions(TypedDict, total=False):
 
 
 class OpenAICompatibleLLM(ServedLLM):
-    """`base_url` may lack the scheme and /v1, or end with a slash. `timeout` is seconds without a sign of life.
+    """`base_url` may lack the scheme and /v1, or end with a slash. `timeout` is seconds without a sign of
+    life.
 
-    `calls_at_once`: None for the limit that a llama.cpp server reports; for other servers one on this computer, and eight
-    elsewhere. Set `is_function_calling_model` if server and model support tools: agents then use tool calls, and without it
-    plain text.
+    `calls_at_once`: None for the limit that a llama.cpp server reports; for other servers one on this
+    computer, and eight elsewhere. Set `is_function_calling_model` if server and model support tools: agents
+    then use tool calls, and without it plain text.
 
     >>> llm = OpenAICompatibleLLM("qwen3", "localhost:1234", context_window=4096)
     >>> llm.metadata.context_window
@@ -86,7 +97,9 @@ class OpenAICompatibleLLM(ServedLLM):
             key=api_key,
             timeout=timeout,
             calls_at_once=calls_at_once,
-            slots_at="" if url.host == "api.openai.com" else re.sub(r"/v\d+$", "/props", str(url).rstrip("/")),
+            slots_at=""
+            if url.host == "api.openai.com"
+            else re.sub(r"/v\d+$", "/props", str(url).rstrip("/")),
         )
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
         super().__init__(server, metadata, Retries(max_retries, sleep))
@@ -118,12 +131,17 @@ class OpenAICompatibleLLM(ServedLLM):
         if call.tools:
             body["tools"] = [dict(tool) for tool in call.tools]
             named = call.tool_choice not in ("auto", "none", "required")
-            body["tool_choice"] = {"type": "function", "function": {"name": call.tool_choice}} if named else call.tool_choice
+            body["tool_choice"] = (
+                {"type": "function", "function": {"name": call.tool_choice}} if named else call.tool_choice
+            )
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = (call.metadata or self.metadata).num_output
         if (schema := call.reply_schema) is not None and not call.tools:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "schema": dict(schema)},
+            }
         if stop := call.stop_sequences:
             body["stop"] = list(stop)
         if "stream" not in self._refused:
@@ -132,7 +150,8 @@ class OpenAICompatibleLLM(ServedLLM):
         return {name: value for name, value in body.items() if name not in self._refused}
 
     def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
-        """Whether to repeat the request without the parameters that the server refuses; later calls omit them, too."""
+        """Whether to repeat the request without the parameters that the server refuses; later calls omit
+        them, too."""
         if "response_format" in body and (refusal.status in (500, 501) or "schema" in refusal.detail):
             self._refused |= {"response_format"}  # some servers fail instead of refusing
             return True
@@ -169,7 +188,9 @@ class OpenAICompatibleLLM(ServedLLM):
                 continue  # the last event of a stream with usage, and the first of some servers
             choice = self._choice(data)
             finish = choice.get("finish_reason") or finish
-            delta = choice.get("delta") or choice.get("message") or {}  # "message": a server that does not stream
+            delta = (
+                choice.get("delta") or choice.get("message") or {}
+            )  # "message": a server that does not stream
             if not isinstance(delta, dict):
                 raise self._server.unreadable()
             for call in objects(delta.get("tool_calls")):
@@ -190,7 +211,8 @@ class OpenAICompatibleLLM(ServedLLM):
 
 
 class OpenAILike(OpenAICompatibleLLM):
-    """`OpenAICompatibleLLM` with LlamaIndex's arguments: `api_base` is the address, `max_tokens` the limit of the answer.
+    """`OpenAICompatibleLLM` with LlamaIndex's arguments: `api_base` is the address, `max_tokens` the limit of
+    the answer.
 
     >>> OpenAILike("qwen3", "localhost:1234", context_window=4096)
     OpenAILike(model='qwen3', base_url='http://localhost:1234/v1')
@@ -221,8 +243,8 @@ class OpenAILike(OpenAICompatibleLLM):
 
 
 class OpenAI(OpenAICompatibleLLM):
-    """OpenAI itself. Without `api_key` with the environment's OPENAI_API_KEY; without `api_base` at its OPENAI_BASE_URL, or at
-    OpenAI's address.
+    """OpenAI itself. Without `api_key` with the environment's OPENAI_API_KEY; without `api_base` at its
+    OPENAI_BASE_URL, or at OpenAI's address.
 
     >>> OpenAI("gpt-4o-mini", api_key="sk-example", api_base="https://api.openai.com/v1")
     OpenAI(model='gpt-4o-mini', base_url='https://api.openai.com/v1')
@@ -272,7 +294,8 @@ def _timings(data: dict[str, Any]) -> Timings | None:
 
 
 class CallsInPieces:
-    """Collects tool calls from a stream: first id and name, then the arguments in pieces, with an index for each call."""
+    """Collects tool calls from a stream: first id and name, then the arguments in pieces, with an index for
+    each call."""
 
     def __init__(self) -> None:
         self._calls: dict[int, dict[str, str]] = {}
@@ -284,7 +307,9 @@ class CallsInPieces:
             if function.get("name") != call["name"]:  # some servers repeat it with each piece
                 call["name"] += str(function.get("name") or "")
             arguments = function.get("arguments") or ""
-            call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            call["arguments"] += (
+                arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            )
 
     def whole(self, messages: Sequence[RenderedMessage]) -> tuple[ToolCall, ...]:
         """The complete calls. A call without an id gets one that does not occur in `messages`."""

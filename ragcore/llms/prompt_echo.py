@@ -1,7 +1,8 @@
 """Removes a repetition of the prompt from a reply: instead of an answer, before it, or after it.
 
-The reply is compared with the prompt's wording: its sentences, its labels such as "Question:", the question or the earlier
-answer after such a label, and the headings of passages with their passages. A passage quoted without its heading stays.
+The reply is compared with the prompt's wording: its sentences, its labels such as "Question:", the question
+or the earlier answer after such a label, and the headings of passages with their passages. A passage quoted
+without its heading stays.
 """
 
 from __future__ import annotations
@@ -17,12 +18,23 @@ from ragcore.prompts.document_text import JOINER
 from ragcore.prompts.prompt import Origin, RenderedMessage, Task
 
 SHORTEST = 16  # characters without white space; shorter sentences are not compared
-PROSE = frozenset((Task.ANSWER, Task.REFINE, Task.SUMMARIZE, Task.CONDENSE, Task.CHAT, Task.IMAGINE, Task.TITLE, Task.REMEMBER))
+PROSE = frozenset(
+    (
+        Task.ANSWER,
+        Task.REFINE,
+        Task.SUMMARIZE,
+        Task.CONDENSE,
+        Task.CHAT,
+        Task.IMAGINE,
+        Task.TITLE,
+        Task.REMEMBER,
+    )
+)
 
 
 class ReplyFilter:
-    """Takes a reply in pieces, cut anywhere, and returns the answer without thoughts, repetitions of the prompt, and calls of
-    `tools` written as text.
+    """Takes a reply in pieces, cut anywhere, and returns the answer without thoughts, repetitions of the
+    prompt, and calls of `tools` written as text.
 
     A piece is delayed only as long as it may be the beginning of something in the prompt.
     """
@@ -94,7 +106,8 @@ class EchoFilter:
         return answer
 
     def _boundary(self) -> int:
-        """The place of a possible new sentence or line, including the white space before it; or the end of the buffer."""
+        """The place of a possible new sentence or line, including the white space before it; or the end of
+        the buffer."""
         boundary = _BOUNDARY.search(self._last + self._buffer, len(self._last))
         if boundary is None:
             return len(self._buffer)
@@ -157,13 +170,19 @@ class _Wording:
                 if part.origin is Origin.INSTRUCTIONS:
                     self._add_instructions(part.text, followed=place + 1 < len(message.parts))
                 elif part.origin is Origin.DOCUMENTS:
-                    self.lines += [bare for line in part.text.replace(JOINER, "").split("\n") if (bare := _bare(line)[0])]
+                    self.lines += [
+                        bare for line in part.text.replace(JOINER, "").split("\n") if (bare := _bare(line)[0])
+                    ]
                 elif part.origin in (Origin.QUESTION, Origin.ANSWER):
                     self.values.add(_bare(part.text)[0])
                     questions += _bare(part.text)[0] if part.origin is Origin.QUESTION else ""
         # "Write three questions with their answers": the question requests labels inside the answer.
-        self.labels_asked_for = any(followed and label.rstrip(":") in questions for label, followed in self.labels.items())
-        self.heads = {line for line in self.lines if line.startswith(("[", "<")) and not _CITATION.fullmatch(line)}
+        self.labels_asked_for = any(
+            followed and label.rstrip(":") in questions for label, followed in self.labels.items()
+        )
+        self.heads = {
+            line for line in self.lines if line.startswith(("[", "<")) and not _CITATION.fullmatch(line)
+        }
 
     def _add_instructions(self, text: str, *, followed: bool) -> None:
         lines = [line for line in text.split("\n") if line.strip()]
@@ -177,7 +196,8 @@ class _Wording:
 
 
 def _bare(text: str) -> tuple[str, list[int]]:
-    """The text in lower case without white space and Markdown's marks, and the place of each of its characters."""
+    """The text in lower case without white space and Markdown's marks, and the place of each of its
+    characters."""
     places = [place for place, char in enumerate(text) if not char.isspace() and char not in _MARKS]
     return "".join(text[place].lower()[:1] for place in places), places
 

@@ -8,8 +8,8 @@ OPEN, CLOSE = "<think>", "</think>"
 class AnswerFilter:
     """Takes a text in pieces, cut anywhere, and returns it without thoughts and leading white space.
 
-    A `<think>` without end at the beginning of the text hides the rest; later in the text it is part of the answer, and is
-    returned at the end.
+    A `<think>` without end at the beginning of the text hides the rest; later in the text it is part of the
+    answer, and is returned at the end.
     """
 
     def __init__(self) -> None:

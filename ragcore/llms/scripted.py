@@ -28,11 +28,11 @@ class LoggedCall:
 
 
 class ScriptedLLM(LLM):
-    """`replies` are one reply for each call in order, or a function of the call. An exception among them is raised; a ToolCall,
-    or several in a list, are a reply without text.
+    """`replies` are one reply for each call in order, or a function of the call. An exception among them is
+    raised; a ToolCall, or several in a list, are a reply without text.
 
-    More calls than replies are an AssertionError. With `counts_words` tokens are words, which a test can count by eye. Streams
-    fail with `failure` after `breaks_after` words.
+    More calls than replies are an AssertionError. With `counts_words` tokens are words, which a test can
+    count by eye. Streams fail with `failure` after `breaks_after` words.
 
     >>> llm = ScriptedLLM(["Blue."])
     >>> llm.complete("What colour is the sea?").text, llm.calls[0].prompt
@@ -95,5 +95,9 @@ class ScriptedLLM(LLM):
             raise reply
         if isinstance(reply, Generation):
             return reply
-        text, calls = (reply, ()) if isinstance(reply, str) else ("", (reply,) if isinstance(reply, ToolCall) else tuple(reply))
+        text, calls = (
+            (reply, ())
+            if isinstance(reply, str)
+            else ("", (reply,) if isinstance(reply, ToolCall) else tuple(reply))
+        )
         return Generation(text, self.usage(messages, text, call.tools, calls), calls)

@@ -1,4 +1,5 @@
-"""Completing the address of a model server as a person types it, and checking whether it is on this computer."""
+"""Completing the address of a model server as a person types it, and checking whether it is on this
+computer."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ _PORTS = {"http": 80, "https": 443}
 def server_address(text: str, *, usual: str, local_port: int | None = None) -> httpx.URL:
     """The complete address: `localhost:1234` -> `http://localhost:1234`. "" is the usual address.
 
-    Without a scheme, any host with a port and a host of this machine or network has http, others https. An address without
-    scheme and port has `local_port`.
+    Without a scheme, any host with a port and a host of this machine or network has http, others https. An
+    address without scheme and port has `local_port`.
     """
     address = text.strip() or usual
     if not address:
         raise ConfigError(
-            "No address is given for the model server.", hint="Enter it in Settings, like http://localhost:1234/v1"
+            "No address is given for the model server.",
+            hint="Enter it in Settings, like http://localhost:1234/v1",
         )
     bare = "://" not in address
     try:
@@ -34,7 +36,13 @@ def server_address(text: str, *, usual: str, local_port: int | None = None) -> h
         _ = url.host  # decodes an international name, which may be invalid
     except (httpx.InvalidURL, UnicodeError) as error:
         raise _bad_address(address) from error
-    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", address) or url.query or url.userinfo:
+    if (
+        url.scheme not in ("http", "https")
+        or not url.host
+        or re.search(r"\s", address)
+        or url.query
+        or url.userinfo
+    ):
         raise _bad_address(address)
     if bare and url.port is None and local_port is not None:
         url = url.copy_with(port=local_port)
@@ -71,7 +79,10 @@ def _bad_address(address: str) -> ConfigError:
     address = re.sub(r"//[^/@]*@", "//…@", address.split("?")[0])  # it may contain a password or key
     return ConfigError(
         f"{address!r} is not an address of a model server.",
-        hint="It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and no question mark.",
+        hint=(
+            "It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and "
+            "no question mark."
+        ),
     )
 
 

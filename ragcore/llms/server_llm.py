@@ -1,7 +1,7 @@
 """A language model behind a server: the part of a client that does not depend on the wire format.
 
-A temporary failure is tried again as long as no text was returned; thoughts are removed; tokens are counted here if the server
-does not count them.
+A temporary failure is tried again as long as no text was returned; thoughts are removed; tokens are counted
+here if the server does not count them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ SLOW_READING = 20.0  # tokens a second, the expected minimum before the speed of
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer of a server: the raw text with thoughts; None if it did not count tokens, or not measure the time."""
+    """An answer of a server: the raw text with thoughts; None if it did not count tokens, or not measure the
+    time."""
 
     text: str
     usage: Usage | None = None
@@ -44,10 +45,13 @@ Replies: TypeAlias = Generator[str, None, Reply]
 class ServedLLM(LLM):
     """Subclasses define `models_at` and `_request`. Threads may share one.
 
-    Every answer is streamed, even if the caller wants the whole: so it can be ended at any time, and silence means a failure.
+    Every answer is streamed, even if the caller wants the whole: so it can be ended at any time, and silence
+    means a failure.
     """
 
-    models_at: ClassVar[tuple[str, str, str]]  # path, the key of the list in the answer, and the key of the name
+    models_at: ClassVar[
+        tuple[str, str, str]
+    ]  # path, the key of the list in the answer, and the key of the name
 
     def __init__(self, server: ModelServer, metadata: LLMMetadata, retries: Retries) -> None:
         self._server = server
@@ -156,14 +160,20 @@ class ServedLLM(LLM):
             except LLMError:  # must not hide the refusal
                 return ()
 
-        return self._server.failure(refusal, model=self.metadata.model_name, available=models, sent_tools=bool(call.tools))
+        return self._server.failure(
+            refusal, model=self.metadata.model_name, available=models, sent_tools=bool(call.tools)
+        )
 
 
 def text_of(message: dict[str, Any]) -> str:
     """The text of a message on the wire, without thoughts, which are in other fields or parts."""
     content = message.get("content")
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "".join(
+            str(part.get("text", ""))
+            for part in content
+            if isinstance(part, dict) and part.get("type") == "text"
+        )
     return content if isinstance(content, str) else ""
 
 

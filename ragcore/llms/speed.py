@@ -10,7 +10,8 @@ FORGET = 0.7  # factor on the weight of earlier calls with each call
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Of one call: the tokens read, without those in the cache, the tokens written, and the seconds for both."""
+    """Of one call: the tokens read, without those in the cache, the tokens written, and the seconds for
+    both."""
 
     prompt_tokens: int
     prompt_seconds: float

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class StructuredLLM(LLM):
-    """Answers of `llm` in the form of `output_cls`: the text is JSON, `raw` the object. LLMProtocolError for another form.
+    """Answers of `llm` in the form of `output_cls`: the text is JSON, `raw` the object. LLMProtocolError for
+    another form.
 
     >>> from pydantic import BaseModel
     >>> from ragcore.llms import ScriptedLLM
@@ -41,7 +42,10 @@ class StructuredLLM(LLM):
         return self.llm.count_tokens(text)
 
     def chat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str = "auto",
     ) -> ChatResponse:
         response = super().chat(messages, tools, tool_choice)
         return replace(response, raw=parse_form(response.message.content, self.output_cls))
@@ -51,7 +55,10 @@ class StructuredLLM(LLM):
         return replace(response, raw=parse_form(response.text, self.output_cls))
 
     def stream_chat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str = "auto",
     ) -> Generator[ChatResponse, None, ChatResponse]:
         """One piece, the whole answer: a part of the JSON has no object."""
         response = self.chat(messages, tools, tool_choice)

@@ -1,7 +1,8 @@
 """Calls of tools that a model writes as text, because its server does not know the model's own format.
 
-The formats are a fence, <tool_call> or <tools> tags, doubled braces, one object, a list, several objects in a row, and Python:
-search(query="wind"). A reply is a call only if it contains nothing else, and names existing tools.
+The formats are a fence, <tool_call> or <tools> tags, doubled braces, one object, a list, several objects in a
+row, and Python: search(query="wind"). A reply is a call only if it contains nothing else, and names existing
+tools.
 """
 
 from __future__ import annotations
@@ -47,16 +48,26 @@ class ToolCallFilter:
 def may_be_calls(reply: str, names: Sequence[str] = ()) -> bool:
     """Whether the beginning of a reply may be that of calls only, in Python of tools with these names."""
     begun = reply.lstrip()
-    return any(begun.startswith(mark) or mark.startswith(begun) for mark in (*_BEGINNINGS, *(f"{name}(" for name in names)))
+    return any(
+        begun.startswith(mark) or mark.startswith(begun)
+        for mark in (*_BEGINNINGS, *(f"{name}(" for name in names))
+    )
 
 
 def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ...]:
     """The calls of a reply with `ids`; none if there is anything but calls."""
     bare = _WRAPPING.sub("", reply).strip()
     functions = [tool["function"] for tool in tools]
-    parameters = {str(tool["name"]): list((tool.get("parameters") or {}).get("properties") or {}) for tool in functions}
+    parameters = {
+        str(tool["name"]): list((tool.get("parameters") or {}).get("properties") or {}) for tool in functions
+    }
     single_braces = bare.replace("{{", "{").replace("}}", "}")
-    for read in (_objects(bare), _objects(_first_object(bare)), _objects(single_braces), _python(bare, parameters)):
+    for read in (
+        _objects(bare),
+        _objects(_first_object(bare)),
+        _objects(single_braces),
+        _python(bare, parameters),
+    ):
         calls = [_read_call(value) for value in read]
         if calls and all(call is not None and call[0] in parameters for call in calls):
             return tuple(ToolCall.of(next(ids), name, arguments) for name, arguments in filter(None, calls))
@@ -98,11 +109,18 @@ def _read_call(value: Any) -> tuple[str, str] | None:
     inner = value.get("function")
     if isinstance(inner, Mapping):
         return _read_call(inner)
-    name = next((value[key] for key in ("name", "tool", "tool_name", "function") if isinstance(value.get(key), str)), None)
-    arguments: Any = next((value[key] for key in ("arguments", "parameters", "args", "input") if key in value), {})
+    name = next(
+        (value[key] for key in ("name", "tool", "tool_name", "function") if isinstance(value.get(key), str)),
+        None,
+    )
+    arguments: Any = next(
+        (value[key] for key in ("arguments", "parameters", "args", "input") if key in value), {}
+    )
     if name is None:
         return None
-    return str(name), arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    return str(name), arguments if isinstance(arguments, str) else json.dumps(
+        arguments or {}, ensure_ascii=False
+    )
 
 
 def _python(text: str, parameters: Mapping[str, Sequence[str]]) -> list[Any]:
@@ -116,7 +134,11 @@ def _python(text: str, parameters: Mapping[str, Sequence[str]]) -> list[Any]:
 
 def _call(statement: ast.stmt, parameters: Mapping[str, Sequence[str]]) -> Any:
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in parameters:
+    if (
+        not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Name)
+        or call.func.id not in parameters
+    ):
         return None
     names = parameters[call.func.id]
     try:

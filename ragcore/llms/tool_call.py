@@ -1,4 +1,5 @@
-"""A model's call of a tool, in OpenAI's format: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
+"""A model's call of a tool, in OpenAI's format: {"id", "type": "function", "function": {"name", "arguments":
+JSON text}}."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class ToolCall(dict[str, Any]):
 
     @classmethod
     def read(cls, call: Mapping[str, Any], default_id: str = "") -> ToolCall:
-        """A call in the format of any server or of an older history. Arguments that are an object become text."""
+        """A call in the format of any server or of an older history. Arguments that are an object become
+        text."""
         function = call.get("function")
         if not isinstance(function, Mapping):
             function = {}
@@ -55,6 +57,7 @@ def calls_of(additional_kwargs: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def unused_ids(messages: Iterable[RenderedMessage]) -> Iterator[str]:
-    """Ids for the calls of a server without ids: "call_2", "call_3", ... after two calls, without ids already in use."""
+    """Ids for the calls of a server without ids: "call_2", "call_3", ... after two calls, without ids already
+    in use."""
     used = {call.id for message in messages for call in calls_of(message.additional_kwargs)}
     return (id_ for number in count(len(used)) if (id_ := f"call_{number}") not in used)

@@ -50,7 +50,9 @@ class ToolCalling:
 
     if TYPE_CHECKING:
 
-        def chat(self, messages: Sequence[ChatMessage], tools: Any = ..., tool_choice: str = ...) -> ChatResponse: ...
+        def chat(
+            self, messages: Sequence[ChatMessage], tools: Any = ..., tool_choice: str = ...
+        ) -> ChatResponse: ...
 
         def stream_chat(
             self, messages: Sequence[ChatMessage], tools: Any = ..., tool_choice: str = ...
@@ -66,11 +68,13 @@ class ToolCalling:
         tool_required: bool = False,
         tool_choice: str | None = None,
     ) -> ChatResponse:
-        """The answer to the history and the message, with calls of tools for `get_tool_calls_from_response`. No tool is called.
-        Without `allow_parallel_tool_calls` only the first call is in the answer."""
+        """The answer to the history and the message, with calls of tools for `get_tool_calls_from_response`.
+        No tool is called. Without `allow_parallel_tool_calls` only the first call is in the answer."""
         messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
         response = self.chat(messages, tools=schemas, tool_choice=choice)
-        logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
+        logger.log(
+            logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs
+        )
         return response if allow_parallel_tool_calls else _with_one_call(response)
 
     def stream_chat_with_tools(
@@ -86,11 +90,18 @@ class ToolCalling:
         """The same in pieces; the last has the calls."""
         messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
         for response in self.stream_chat(messages, tools=schemas, tool_choice=choice):
-            logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
+            logger.log(
+                logging.INFO if verbose else logging.DEBUG,
+                "tool calls: %s",
+                response.message.additional_kwargs,
+            )
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
-    def get_tool_calls_from_response(self, response: ChatResponse, error_on_no_tool_call: bool = True) -> list[ToolSelection]:
-        """ValueError without a call, if `error_on_no_tool_call`. LLMProtocolError for arguments that are no JSON object."""
+    def get_tool_calls_from_response(
+        self, response: ChatResponse, error_on_no_tool_call: bool = True
+    ) -> list[ToolSelection]:
+        """ValueError without a call, if `error_on_no_tool_call`. LLMProtocolError for arguments that are no
+        JSON object."""
         message = response.message
         calls = [
             *(message.additional_kwargs.get("tool_calls") or ()),
@@ -110,8 +121,8 @@ class ToolCalling:
         error_on_no_tool_call: bool = True,
         error_on_tool_error: bool = False,
     ) -> PredictAndCallResponse:
-        """Let the model choose a tool, and call it. The error of a tool is its result, or with `error_on_tool_error` a
-        ValueError."""
+        """Let the model choose a tool, and call it. The error of a tool is its result, or with
+        `error_on_tool_error` a ValueError."""
         response = self.chat_with_tools(
             tools, user_msg, chat_history, verbose, allow_parallel_tool_calls=allow_parallel_tool_calls
         )
@@ -156,7 +167,11 @@ def _request(
     message = ChatMessage(MessageRole.USER, user_msg) if isinstance(user_msg, str) else user_msg
     messages = [*(chat_history or ()), *([message] if message else [])]
     schemas = tuple(tool.metadata.to_openai_tool() for tool in as_tools(tools))
-    return messages, schemas, (tool_choice or ("required" if tool_required else "auto")) if schemas else "auto"
+    return (
+        messages,
+        schemas,
+        (tool_choice or ("required" if tool_required else "auto")) if schemas else "auto",
+    )
 
 
 def _with_one_call(response: ChatResponse) -> ChatResponse:
@@ -165,7 +180,9 @@ def _with_one_call(response: ChatResponse) -> ChatResponse:
     if not calls or len(calls) == 1:
         return response
     kwargs = {**message.additional_kwargs, "tool_calls": calls[:1]}
-    return ChatResponse(ChatMessage(message.role, message.content, message.name, kwargs), response.delta, response.raw)
+    return ChatResponse(
+        ChatMessage(message.role, message.content, message.name, kwargs), response.delta, response.raw
+    )
 
 
 def _selection(call: Any) -> ToolSelection:

@@ -1,7 +1,10 @@
-"""A conversation whose older messages move to blocks: fixed text, facts that a model extracts, messages retrieved by meaning.
+"""A conversation whose older messages move to blocks: fixed text, facts that a model extracts, messages
+retrieved by meaning.
 
 >>> from ragcore.schema import ChatMessage
->>> memory = Memory.from_defaults(session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")])
+>>> memory = Memory.from_defaults(
+...     session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")]
+... )
 >>> memory.put(ChatMessage(role="user", content="Who am I?"))
 >>> [message.role.value for message in memory.get()]
 ['system', 'user']
@@ -43,15 +46,16 @@ FLUSH_SIZE = 3_000  # tokens
 
 
 class InsertMethod(str, Enum):
-    """Whether the blocks' contents go into a system message before the others, or into the user's last message."""
+    """Whether the blocks' contents go into a system message before the others, or into the user's last
+    message."""
 
     SYSTEM = "system"
     USER = "user"
 
 
 class BaseMemoryBlock(BaseModel, Generic[Content]):
-    """Subclasses implement `_aget` and `_aput`. A block of priority 0 is always sent. If there is no room, blocks with the
-    highest numbers are dropped first."""
+    """Subclasses implement `_aget` and `_aput`. A block of priority 0 is always sent. If there is no room,
+    blocks with the highest numbers are dropped first."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -78,7 +82,8 @@ class BaseMemoryBlock(BaseModel, Generic[Content]):
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
     ) -> None:
-        """Store messages. Those that come from the conversation are ignored without `accept_short_term_memory`."""
+        """Store messages. Those that come from the conversation are ignored without
+        `accept_short_term_memory`."""
         if self.accept_short_term_memory or not from_short_term_memory:
             await self._aput(messages)
 
@@ -106,7 +111,8 @@ class StaticMemoryBlock(BaseMemoryBlock[Any]):
 
 
 class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
-    """Facts that a model extracts from the messages. If there are more than `max_facts`, one call condenses them.
+    """Facts that a model extracts from the messages. If there are more than `max_facts`, one call condenses
+    them.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> FactExtractionMemoryBlock(llm=ScriptedLLM(), max_facts=20).facts
@@ -127,16 +133,24 @@ class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
         if not messages:
             return
         known = "\n".join(self.facts)
-        new = await self._ask(EXTRACT_FACTS, self.fact_extraction_prompt_template, messages, existing_facts=known)
+        new = await self._ask(
+            EXTRACT_FACTS, self.fact_extraction_prompt_template, messages, existing_facts=known
+        )
         self.facts.extend(fact for fact in new if fact not in self.facts)
         if len(self.facts) > self.max_facts:
             known, most = "\n".join(self.facts), str(self.max_facts)
             shorter = await self._ask(
-                CONDENSE_FACTS, self.fact_condense_prompt_template, messages, existing_facts=known, max_facts=most
+                CONDENSE_FACTS,
+                self.fact_condense_prompt_template,
+                messages,
+                existing_facts=known,
+                max_facts=most,
             )
             self.facts = shorter[: self.max_facts] or self.facts[-self.max_facts :]
 
-    async def _ask(self, ours: Any, wording: Wording, messages: list[ChatMessage], **values: str) -> list[str]:
+    async def _ask(
+        self, ours: Any, wording: Wording, messages: list[ChatMessage], **values: str
+    ) -> list[str]:
         llm: LLM = self.llm
         call = LLMCall(replace_prompt(ours, wording, llm), {**values, "chat_history": tuple(messages)})
         reply = (await llm.achat([ChatMessage(content=call.messages()[-1].content)])).message.content
@@ -162,10 +176,14 @@ class VectorMemoryBlock(BaseMemoryBlock[str]):
     _index: Any = PrivateAttr(default=None)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        question = "\n".join(message.content for message in (messages or ())[-self.retrieval_context_window :])
+        question = "\n".join(
+            message.content for message in (messages or ())[-self.retrieval_context_window :]
+        )
         if not question.strip() or self._index is None:
             return ""
-        retriever: BaseRetriever = self._index.as_retriever(similarity_top_k=self.similarity_top_k, **self.query_kwargs)
+        retriever: BaseRetriever = self._index.as_retriever(
+            similarity_top_k=self.similarity_top_k, **self.query_kwargs
+        )
         hits = await retriever.aretrieve(question)
         for postprocessor in self.node_postprocessors:
             hits = postprocessor.postprocess_nodes(hits)
@@ -175,20 +193,27 @@ class VectorMemoryBlock(BaseMemoryBlock[str]):
         from ragcore.indices.vector import VectorStoreIndex
         from ragcore.storage.storage_context import StorageContext
 
-        text = "\n".join(f"<message role='{each.role.value}'>{each.content}</message>" for each in messages if each.content)
+        text = "\n".join(
+            f"<message role='{each.role.value}'>{each.content}</message>" for each in messages if each.content
+        )
         if not text:
             return
         if self._index is None:
-            context = StorageContext.from_defaults(vector_store=self.vector_store) if self.vector_store else None
-            self._index = VectorStoreIndex([], storage_context=context, embed_model=embedder(self.embed_model))
+            context = (
+                StorageContext.from_defaults(vector_store=self.vector_store) if self.vector_store else None
+            )
+            self._index = VectorStoreIndex(
+                [], storage_context=context, embed_model=embedder(self.embed_model)
+            )
         self._index.insert_nodes([TextNode(text)])
 
 
 class Memory(ChatMemoryBuffer):
     """A conversation, and blocks for messages that no longer fit its share of `token_limit`.
 
-    When the messages exceed the share `chat_history_token_ratio` of the limit, the oldest whole turns, at least
-    `token_flush_size` tokens, move to the blocks and are no longer sent. Blocks may call models for that.
+    When the messages exceed the share `chat_history_token_ratio` of the limit, the oldest whole turns, at
+    least `token_flush_size` tokens, move to the blocks and are no longer sent. Blocks may call models for
+    that.
     """
 
     def __init__(
@@ -206,10 +231,15 @@ class Memory(ChatMemoryBuffer):
     ) -> None:
         """`session_id` is the key of the conversation in `chat_store`, a new one by default."""
         count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
-        super().__init__(token_limit, chat_history, count, chat_store=chat_store, chat_store_key=session_id or new_id())
+        super().__init__(
+            token_limit, chat_history, count, chat_store=chat_store, chat_store_key=session_id or new_id()
+        )
         self.memory_blocks = tuple(memory_blocks or ())
         self.insert_method = InsertMethod(insert_method)
-        self.chat_history_token_ratio, self.token_flush_size = chat_history_token_ratio, min(token_flush_size, token_limit)
+        self.chat_history_token_ratio, self.token_flush_size = (
+            chat_history_token_ratio,
+            min(token_flush_size, token_limit),
+        )
 
     @classmethod
     def from_defaults(cls, session_id: str | None = None, **options: Any) -> Self:  # type: ignore[override]
@@ -232,7 +262,8 @@ class Memory(ChatMemoryBuffer):
             run_coroutine(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
 
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
-        """The messages that fit, with the blocks' contents. `input` is the next question, for blocks that search by it."""
+        """The messages that fit, with the blocks' contents. `input` is the next question, for blocks that
+        search by it."""
         talk = self.get_all()
         question = [ChatMessage(content=input)] if isinstance(input, str) else []
         if isinstance(input, ChatMessage):
@@ -257,7 +288,9 @@ class Memory(ChatMemoryBuffer):
                 content = run_coroutine(block.atruncate(content, over))
             if content:
                 contents.append((block, content))
-        inner = "\n".join(f"<{block.name}>\n{_as_text(content)}\n</{block.name}>" for block, content in contents)
+        inner = "\n".join(
+            f"<{block.name}>\n{_as_text(content)}\n</{block.name}>" for block, content in contents
+        )
         return f"<memory>\n{inner}\n</memory>" if inner else ""
 
     def _with(self, talk: list[ChatMessage], contents: str) -> list[ChatMessage]:

@@ -27,11 +27,14 @@ SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
 
-_changing = threading.Lock()  # guards adding and replacing messages, but not the model's call that writes a summary
+_changing = (
+    threading.Lock()
+)  # guards adding and replacing messages, but not the model's call that writes a summary
 
 
 class ChatMemoryBuffer:
-    """`token_limit` limits the tokens of contents and tool calls, counted by `count`. Threads may share a memory.
+    """`token_limit` limits the tokens of contents and tool calls, counted by `count`. Threads may share a
+    memory.
 
     `chat_store` stores the messages under `chat_store_key`; `messages`, unless None, replace them.
 
@@ -72,7 +75,9 @@ class ChatMemoryBuffer:
         """The default limit is three quarters of the model's window; 3000 tokens without a model."""
         limit = limit_for(llm) if token_limit is None else token_limit
         count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
-        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._with_llm(llm)
+        return cls(
+            limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key
+        )._with_llm(llm)
 
     def _with_llm(self, llm: LLM | None) -> Self:
         return self
@@ -127,10 +132,14 @@ class ChatMemoryBuffer:
         return {"token_limit": self.token_limit, "chat_store_key": self.chat_store_key, "messages": messages}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, **options: Any) -> Self:
+    def from_dict(
+        cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, **options: Any
+    ) -> Self:
         """The memory of which `to_dict` returned `data`. `options`, such as `llm`, go to the constructor."""
         messages = [message_from_dict(item) for item in data["messages"]]
-        return cls(data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY), **options)
+        return cls(
+            data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY), **options
+        )
 
     def to_string(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
@@ -146,11 +155,13 @@ class ChatMemoryBuffer:
 
 
 class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
-    """Sends the newest whole turns that fit `token_limit`, and before them one message with a summary of all older ones.
+    """Sends the newest whole turns that fit `token_limit`, and before them one message with a summary of all
+    older ones.
 
-    When messages no longer fit, one call of the model summarizes them together with the previous summary, and the new summary
-    replaces them in the conversation. The summary does not count towards `token_limit`. Without a model or if the summary is
-    empty, messages that do not fit are not sent and the conversation does not change.
+    When messages no longer fit, one call of the model summarizes them together with the previous summary, and
+    the new summary replaces them in the conversation. The summary does not count towards `token_limit`.
+    Without a model or if the summary is empty, messages that do not fit are not sent and the conversation
+    does not change.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> llm = ScriptedLLM(["The user greeted."])
@@ -202,7 +213,9 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     def fit(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
         return self._select(messages, initial_token_count)[0]
 
-    def _select(self, messages: Sequence[ChatMessage], initial_token_count: int) -> tuple[list[ChatMessage], bool]:
+    def _select(
+        self, messages: Sequence[ChatMessage], initial_token_count: int
+    ) -> tuple[list[ChatMessage], bool]:
         """The messages to send, and whether they begin with a new summary."""
         room = self._room(initial_token_count)
         summary = list(messages[:1]) if messages and messages[0].additional_kwargs.get(SUMMARY) else []
@@ -224,7 +237,9 @@ def length_by(tokenizer: Callable[[str], Sized], text: str) -> int:
     return len(tokenizer(text))
 
 
-def _whole_turns(messages: Sequence[ChatMessage], tokens: int, count: Callable[[str], int]) -> list[ChatMessage]:
+def _whole_turns(
+    messages: Sequence[ChatMessage], tokens: int, count: Callable[[str], int]
+) -> list[ChatMessage]:
     """As `recent`, but [] if the last turn alone is too long."""
     newest = recent(messages, tokens, count)
     return newest if newest == list(messages[len(messages) - len(newest) :]) else []

@@ -13,7 +13,8 @@ from ragcore.settings import embedder
 
 
 class VectorMemory(ChatMemoryBuffer):
-    """The `similarity_top_k` turns of a conversation that are nearest to a question, best first. Each `get` embeds all turns.
+    """The `similarity_top_k` turns of a conversation that are nearest to a question, best first. Each `get`
+    embeds all turns.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> memory = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
@@ -22,13 +23,18 @@ class VectorMemory(ChatMemoryBuffer):
     'Ada likes boats.'
     """
 
-    def __init__(self, *args: Any, embed_model: Any = None, similarity_top_k: int = 2, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, embed_model: Any = None, similarity_top_k: int = 2, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self._embedder, self._top_k = embedder(embed_model), similarity_top_k
 
     @classmethod
     def from_defaults(  # type: ignore[override]
-        cls, vector_store: None = None, embed_model: Any = None, retriever_kwargs: Mapping[str, Any] | None = None
+        cls,
+        vector_store: None = None,
+        embed_model: Any = None,
+        retriever_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
         return cls(embed_model=embed_model, **retriever_kwargs or {})
 
@@ -46,11 +52,14 @@ class VectorMemory(ChatMemoryBuffer):
 
 
 class SimpleComposableMemory(ChatMemoryBuffer):
-    """A conversation, and before it a system message with what other memories find for a question or the last message."""
+    """A conversation, and before it a system message with what other memories find for a question or the last
+    message."""
 
     from_defaults = SameAsConstructor()
 
-    def __init__(self, primary_memory: ChatMemoryBuffer, secondary_memory_sources: Sequence[ChatMemoryBuffer] = ()) -> None:
+    def __init__(
+        self, primary_memory: ChatMemoryBuffer, secondary_memory_sources: Sequence[ChatMemoryBuffer] = ()
+    ) -> None:
         store, key = primary_memory.chat_store, primary_memory.chat_store_key
         super().__init__(primary_memory.token_limit, None, chat_store=store, chat_store_key=key)
         self.primary_memory, self.secondary_memory_sources = primary_memory, secondary_memory_sources

@@ -1,4 +1,5 @@
-"""The base of every splitter: a transformation from documents or nodes to new nodes that never edits its input."""
+"""The base of every splitter: a transformation from documents or nodes to new nodes that never edits its
+input."""
 
 from __future__ import annotations
 
@@ -25,13 +26,18 @@ class NodeParser(ABC):
     ['abc', 'def']
 
     With `include_metadata` each node has its document's metadata; its own wins where both have a key. With
-    `include_prev_next_rel` it has the ids of its neighbours in the same document. `id_func` replaces the rule for ids.
+    `include_prev_next_rel` it has the ids of its neighbours in the same document. `id_func` replaces the rule
+    for ids.
     """
 
     from_defaults = SameAsConstructor()
 
     def __init__(
-        self, *, include_metadata: bool = True, include_prev_next_rel: bool = True, id_func: IdFunction | None = None
+        self,
+        *,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+        id_func: IdFunction | None = None,
     ) -> None:
         self.include_metadata = include_metadata
         self.include_prev_next_rel = include_prev_next_rel
@@ -41,8 +47,11 @@ class NodeParser(ABC):
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
         """The passages of `source`, in order; none if it has no text."""
 
-    def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> list[TextNode]:
-        """The nodes of every document, in order; a document without text has none. `show_progress` logs each document."""
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document | TextNode], show_progress: bool = False
+    ) -> list[TextNode]:
+        """The nodes of every document, in order; a document without text has none. `show_progress` logs each
+        document."""
         nodes: list[TextNode] = []
         for document in documents:
             new = nodes_from_cuts(

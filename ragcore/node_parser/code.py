@@ -16,16 +16,17 @@ from ragcore.schema import Document, TextNode
 
 class Parser(Protocol):
     def parse(self, source: bytes) -> Any:
-        """A tree like tree-sitter's: its `root_node` has start_byte, end_byte, start_point, end_point and children."""
+        """A tree like tree-sitter's: its `root_node` has start_byte, end_byte, start_point, end_point and
+        children."""
 
 
 class CodeSplitter(NodeParser):
     """No chunk has more than `chunk_lines` lines or `max_chars` characters. Consecutive chunks share at most
     `chunk_lines_overlap` lines of whole pieces. The first line keeps its indentation.
 
-    `language` is the name of a tree-sitter grammar: "python", "javascript", "go". Its package is loaded when a text is split:
-    MissingPackageError without tree-sitter, ConfigError without the grammar. Your own `parser` replaces both. Code with syntax
-    errors is split too.
+    `language` is the name of a tree-sitter grammar: "python", "javascript", "go". Its package is loaded when
+    a text is split: MissingPackageError without tree-sitter, ConfigError without the grammar. Your own
+    `parser` replaces both. Code with syntax errors is split too.
 
     >>> splitter = CodeSplitter("python", chunk_lines=2, chunk_lines_overlap=0)
     >>> splitter.split_text("def one():\\n    return 1\\n\\ndef two():\\n    return 2")
@@ -44,9 +45,13 @@ class CodeSplitter(NodeParser):
     ) -> None:
         super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         if chunk_lines < 1 or max_chars < 1:
-            raise ValueError(f"chunk_lines is {chunk_lines} and max_chars {max_chars}; each must be at least 1.")
+            raise ValueError(
+                f"chunk_lines is {chunk_lines} and max_chars {max_chars}; each must be at least 1."
+            )
         if not 0 <= chunk_lines_overlap <= chunk_lines:
-            raise ValueError(f"chunk_lines_overlap is {chunk_lines_overlap}; it is from 0 to chunk_lines, {chunk_lines}.")
+            raise ValueError(
+                f"chunk_lines_overlap is {chunk_lines_overlap}; it is from 0 to chunk_lines, {chunk_lines}."
+            )
         self.language = language
         self.chunk_lines = chunk_lines
         self.chunk_lines_overlap = chunk_lines_overlap
@@ -98,7 +103,8 @@ class _Ruler:
         return end - start <= self._max_chars and self.lines(start, end) <= self._max_lines
 
     def divide(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The span without blank lines around it. If it is too large, its lines, and parts of lines that are too long."""
+        """The span without blank lines around it. If it is too large, its lines, and parts of lines that are
+        too long."""
         body = self._body(start, end)
         if body is None or self.fits(*body):
             yield from [body] if body else []
@@ -125,7 +131,8 @@ class _Ruler:
 
 
 def _pieces(text: str, starts: Iterable[int], ruler: _Ruler) -> Iterator[tuple[int, int]]:
-    """Cut where a part of the syntax begins a line. Cut within a line only if the pieces are still too large."""
+    """Cut where a part of the syntax begins a line. Cut within a line only if the pieces are still too
+    large."""
     places = sorted({0, len(text), *(_before_indentation(text, start) for start in starts)})
     lines = [place for place in places if place in (0, len(text)) or text[place - 1] == "\n"]
     for start, end in pairwise(lines):
@@ -135,8 +142,11 @@ def _pieces(text: str, starts: Iterable[int], ruler: _Ruler) -> Iterator[tuple[i
 
 
 def _pack(pieces: list[tuple[int, int]], ruler: _Ruler, overlap: int) -> Iterator[tuple[int, int]]:
-    """Greedy: as many pieces as fit, beginning with at most `overlap` lines from the end of the previous chunk."""
-    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
+    """Greedy: as many pieces as fit, beginning with at most `overlap` lines from the end of the previous
+    chunk."""
+    first = fresh = (
+        0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
+    )
     while fresh < len(pieces):
         while first < fresh and not ruler.fits(pieces[first][0], pieces[fresh][1]):
             first += 1

@@ -1,4 +1,5 @@
-"""Chunks of several sizes: each document is divided into large ones, each of those into smaller ones, and so on."""
+"""Chunks of several sizes: each document is divided into large ones, each of those into smaller ones, and so
+on."""
 
 from __future__ import annotations
 
@@ -28,9 +29,10 @@ class HierarchicalNodeParser:
     >>> [node.text for node in tree.roots()], len(tree.leaves())
     (['The boat sails.', 'It is red.'], 4)
 
-    `node_parser_map` has a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` changes their order. With
-    `include_prev_next_rel` every node is linked to its neighbours of the same level and document, even those with another
-    parent. ValueError if a size is not smaller than the one above it, and if a level has no splitter.
+    `node_parser_map` has a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` changes
+    their order. With `include_prev_next_rel` every node is linked to its neighbours of the same level and
+    document, even those with another parent. ValueError if a size is not smaller than the one above it, and
+    if a level has no splitter.
     """
 
     from_defaults = SameAsConstructor()
@@ -49,10 +51,13 @@ class HierarchicalNodeParser:
             chunk_sizes = CHUNK_SIZES if chunk_sizes is None else chunk_sizes
             if node_parser_ids and len(node_parser_ids) != len(chunk_sizes):
                 raise ValueError(
-                    f"node_parser_ids are {list(node_parser_ids)}, for {len(chunk_sizes)} chunk_sizes; give one each."
+                    f"node_parser_ids are {list(node_parser_ids)}, for {len(chunk_sizes)} chunk_sizes; "
+                    "give one each."
                 )
             if any(below >= size for size, below in pairwise(chunk_sizes)):
-                raise ValueError(f"chunk_sizes are {list(chunk_sizes)}; each must be smaller than the one before.")
+                raise ValueError(
+                    f"chunk_sizes are {list(chunk_sizes)}; each must be smaller than the one before."
+                )
             splitters = [
                 SentenceSplitter(size, chunk_overlap, tokenizer=tokenizer, include_metadata=include_metadata)
                 for size in chunk_sizes
@@ -70,8 +75,11 @@ class HierarchicalNodeParser:
         self.include_metadata = include_metadata
         self.include_prev_next_rel = include_prev_next_rel
 
-    def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> NodeTree:
-        """The nodes of every document, all levels; a document without text has none. `show_progress` logs each document."""
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document | TextNode], show_progress: bool = False
+    ) -> NodeTree:
+        """The nodes of every document, all levels; a document without text has none. `show_progress` logs
+        each document."""
         tree: list[list[TextNode]] = [[] for _ in self.node_parser_ids]
         for document in documents:
             levels = self._levels(document)
@@ -93,7 +101,9 @@ class HierarchicalNodeParser:
             level: list[TextNode] = []
             for parent in parents:
                 cuts = self.node_parser_map[name].cuts(parent)
-                children = nodes_from_cuts(parent, cuts, include_metadata=self.include_metadata, include_prev_next_rel=False)
+                children = nodes_from_cuts(
+                    parent, cuts, include_metadata=self.include_metadata, include_prev_next_rel=False
+                )
                 if isinstance(parent, TextNode) and levels:
                     parent.child_ids = tuple(child.id_ for child in children)
                     for child in children:

@@ -18,8 +18,8 @@ class JSONNodeParser(NodeParser):
     >>> JSONNodeParser()([Document('{"ferry": {"times": ["9:15", "17:40"], "fare": 4.50}}')])[0].text
     'ferry times 9:15\\nferry times 17:40\\nferry fare 4.50'
 
-    Numbers keep their spelling. The items of a list have the keys of the list. An empty list or object has no line.
-    InputError if a document is not valid JSON.
+    Numbers keep their spelling. The items of a list have the keys of the list. An empty list or object has no
+    line. InputError if a document is not valid JSON.
     """
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
@@ -30,11 +30,14 @@ class JSONNodeParser(NodeParser):
             texts = ["\n".join(_lines(item, "")) for item in (value if isinstance(value, list) else [value])]
         except json.JSONDecodeError as error:
             raise InputError(
-                f"Document {source.id_!r} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}.",
+                f"Document {source.id_!r} is not valid JSON: {error.msg} at line {error.lineno}, column "
+                f"{error.colno}.",
                 hint="Correct it, or split it as plain text.",
             ) from error
         except RecursionError as error:
-            raise InputError(f"Document {source.id_!r} is nested too deeply.", hint="Save it in a flatter form.") from error
+            raise InputError(
+                f"Document {source.id_!r} is nested too deeply.", hint="Save it in a flatter form."
+            ) from error
         return [Cut(None, None, text) for text in texts if text]
 
 

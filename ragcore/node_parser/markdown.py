@@ -1,4 +1,5 @@
-"""The sections of a Markdown text: each heading with the text below it, up to the next heading of any level."""
+"""The sections of a Markdown text: each heading with the text below it, up to the next heading of any
+level."""
 
 from __future__ import annotations
 
@@ -21,12 +22,15 @@ class MarkdownNodeParser(NodeParser):
     >>> node.text, node.metadata["header_path"]
     ('## Fares\\nAdults pay 4.50.', '/Ferries/')
 
-    Its metadata has the headings above its own as `header_path`. A # in a fenced block of code (CommonMark 0.31,
-    section 4.5) is not a heading. Underlined headings count as text.
+    Its metadata has the headings above its own as `header_path`. A # in a fenced block of code (CommonMark
+    0.31, section 4.5) is not a heading. Underlined headings count as text.
     """
 
     def __init__(
-        self, include_metadata: bool = True, include_prev_next_rel: bool = True, header_path_separator: str = "/"
+        self,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+        header_path_separator: str = "/",
     ) -> None:
         super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         self.header_path_separator = header_path_separator

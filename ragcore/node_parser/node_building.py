@@ -16,10 +16,11 @@ IdFunction: TypeAlias = Callable[[int, Document | TextNode], str]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where one passage is in its source. `text` replaces source.text[start:end] where the passage has another text.
+    """Where one passage is in its source. `text` replaces source.text[start:end] where the passage has
+    another text.
 
-    A cut without `start` and `end` needs a `text`, and its node has no offsets. Neither embedder nor language model sees the
-    `hidden` keys of its `metadata`.
+    A cut without `start` and `end` needs a `text`, and its node has no offsets. Neither embedder nor language
+    model sees the `hidden` keys of its `metadata`.
     """
 
     start: int | None
@@ -47,9 +48,9 @@ def nodes_from_cuts(
 ) -> list[TextNode]:
     """One node per cut of `source`, in order, each linked to its neighbours.
 
-    Without `id_func` a node's id is a hash of the source's id, the node's place and its text, so the same input gives the same
-    ids. If `source` is a node itself, the new nodes belong to its document, and their offsets count from the document's start.
-    A node without a document is treated like a document.
+    Without `id_func` a node's id is a hash of the source's id, the node's place and its text, so the same
+    input gives the same ids. If `source` is a node itself, the new nodes belong to its document, and their
+    offsets count from the document's start. A node without a document is treated like a document.
     """
     base = _offset(source)
     document_id = (isinstance(source, TextNode) and source.ref_doc_id) or source.id_
@@ -78,7 +79,8 @@ def nodes_from_cuts(
 
 
 def _offset(source: Document | TextNode) -> int | None:
-    """Where the text of `source` begins in its document. None if the document does not have this text word for word."""
+    """Where the text of `source` begins in its document. None if the document does not have this text word
+    for word."""
     if isinstance(source, Document) or source.ref_doc_id is None:
         return 0
     start, end = source.start_char_idx, source.end_char_idx

@@ -1,4 +1,5 @@
-"""Passages of several sizes over the same text: large passages, each with the smaller ones that it is divided into.
+"""Passages of several sizes over the same text: large passages, each with the smaller ones that it is divided
+into.
 
 The functions accept a tree or any list of nodes, and take time linear in its length.
 """
@@ -14,7 +15,12 @@ from ragcore.schema import TextNode
 class NodeTree(Sequence[TextNode]):
     """A sequence of the nodes of all levels, the largest first, with access by level, parent and child.
 
-    >>> tree = NodeTree([[TextNode("A boat. A gull.", "all", child_ids=("a",))], [TextNode("A boat.", "a", parent_id="all")]])
+    >>> tree = NodeTree(
+    ...     [
+    ...         [TextNode("A boat. A gull.", "all", child_ids=("a",))],
+    ...         [TextNode("A boat.", "a", parent_id="all")],
+    ...     ]
+    ... )
     >>> [node.id_ for node in tree.children("all")]
     ['a']
 

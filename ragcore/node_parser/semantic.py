@@ -11,16 +11,19 @@ from ragcore.text.sentences import sentence_spans
 
 
 class SemanticSplitterNodeParser(NodeParser):
-    """Embeds each sentence with `buffer_size` neighbours on both sides, and cuts after a sentence whose cosine distance to
-    the next is above the `breakpoint_percentile_threshold` percentile (0 to 100) of all distances in the document.
+    """Embeds each sentence with `buffer_size` neighbours on both sides, and cuts after a sentence whose
+    cosine distance to the next is above the `breakpoint_percentile_threshold` percentile (0 to 100) of all
+    distances in the document.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> splitter = SemanticSplitterNodeParser(buffer_size=0, breakpoint_percentile_threshold=50, embed_model=HashEmbedding())
+    >>> splitter = SemanticSplitterNodeParser(
+    ...     buffer_size=0, breakpoint_percentile_threshold=50, embed_model=HashEmbedding()
+    ... )
     >>> [node.text for node in splitter([Document("The boat is red. A red boat is fast. Gulls eat fish.")])]
     ['The boat is red. A red boat is fast.', 'Gulls eat fish.']
 
-    One embedding per sentence, by the default embedder if `embed_model` is None. A passage has no maximum size.
-    After Kamradt, 5 Levels of Text Splitting (2024), level 4.
+    One embedding per sentence, by the default embedder if `embed_model` is None. A passage has no maximum
+    size. After Kamradt, 5 Levels of Text Splitting (2024), level 4.
     """
 
     def __init__(
@@ -36,7 +39,9 @@ class SemanticSplitterNodeParser(NodeParser):
         if buffer_size < 0:
             raise ValueError(f"buffer_size is {buffer_size}; it cannot be negative.")
         if not 0 <= breakpoint_percentile_threshold <= 100:
-            raise ValueError(f"breakpoint_percentile_threshold is {breakpoint_percentile_threshold}; it is from 0 to 100.")
+            raise ValueError(
+                f"breakpoint_percentile_threshold is {breakpoint_percentile_threshold}; it is from 0 to 100."
+            )
         self.buffer_size = buffer_size
         self.breakpoint_percentile_threshold = breakpoint_percentile_threshold
         self.embed_model = embedder(embed_model)
@@ -57,7 +62,10 @@ class SemanticSplitterNodeParser(NodeParser):
         if len(spans) < 2:
             return []
         around = self.buffer_size
-        windows = [text[spans[max(i - around, 0)][0] : spans[min(i + around, len(spans) - 1)][1]] for i in range(len(spans))]
+        windows = [
+            text[spans[max(i - around, 0)][0] : spans[min(i + around, len(spans) - 1)][1]]
+            for i in range(len(spans))
+        ]
         vectors = self.embed_model.embed_passages(windows)  # (n, d), of length 1
         distances = 1 - np.sum(vectors[:-1] * vectors[1:], axis=1)  # (n - 1,)
         threshold = np.percentile(distances, self.breakpoint_percentile_threshold)

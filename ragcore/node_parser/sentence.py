@@ -20,10 +20,11 @@ class SentenceSplitter(TokenSplitter):
     >>> splitter.split_text("The boat sails at nine. It returns at five. Tickets cost four pounds.")
     ['The boat sails at nine.', 'It returns at five. Tickets cost four pounds.']
 
-    No chunk has more than `chunk_size` tokens, except a single character that is longer. Consecutive chunks share at most
-    `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
-    `chunking_tokenizer_fn` is a function from text to its sentences, which replaces the rules for sentences.
-    With `keep_headings` a heading, or a question with its answer below, stays with the text that follows it.
+    No chunk has more than `chunk_size` tokens, except a single character that is longer. Consecutive chunks
+    share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list
+    of tokens. `chunking_tokenizer_fn` is a function from text to its sentences, which replaces the rules for
+    sentences. With `keep_headings` a heading, or a question with its answer below, stays with the text that
+    follows it.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""One passage per sentence: retrieval compares the sentence, and the language model reads it with its neighbours."""
+"""One passage per sentence: retrieval compares the sentence, and the language model reads it with its
+neighbours."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ class SentenceWindowNodeParser(NodeParser):
     >>> nodes[1].text, nodes[1].metadata["window"]
     ('Two.', 'One. Two. Three.')
 
-    `original_text_metadata_key` has the sentence itself. Neither embedder nor language model sees the two keys; a
-    MetadataReplacementPostProcessor replaces the sentence by its window. A sentence is one passage even if it is long.
+    `original_text_metadata_key` has the sentence itself. Neither embedder nor language model sees the two
+    keys; a MetadataReplacementPostProcessor replaces the sentence by its window. A sentence is one passage
+    even if it is long.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Cuts a text into pieces that fit, and packs the pieces into chunks that overlap. All results are spans of the text.
+"""Cuts a text into pieces that fit, and packs the pieces into chunks that overlap. All results are spans of
+the text.
 
-A piece is a span that no chunk divides. Pieces lie end to end over the whole text. The white space or separator between two
-pieces belongs to one of them.
+A piece is a span that no chunk divides. Pieces lie end to end over the whole text. The white space or
+separator between two pieces belongs to one of them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def at_sentences(text: str) -> Iterator[int]:
     return (start for start, _ in sentence_spans(text))
 
 
-# Dataclasses and not closures: a splitter must be picklable, and the cache of ingestion compares their fields.
+# Dataclasses and not closures: a splitter must be picklable, and the cache of ingestion compares their
+# fields.
 @dataclass(frozen=True, slots=True)
 class BeforeEach:
     """Cuts before every `separator`, so that it stays with what follows."""
@@ -47,7 +49,8 @@ class BeforeEach:
 
 @dataclass(frozen=True, slots=True)
 class AtPieces:
-    """Cuts where each piece that `split` returns begins. A piece that is not in the text word for word is ignored."""
+    """Cuts where each piece that `split` returns begins. A piece that is not in the text word for word is
+    ignored."""
 
     split: Callable[[str], Sequence[str]]
 
@@ -71,7 +74,8 @@ class AtMatches:
 
 
 def is_lead(piece: str) -> bool:
-    """Whether a piece is a single line that leads to what follows: a heading, or a question with its answer below."""
+    """Whether a piece is a single line that leads to what follows: a heading, or a question with its answer
+    below."""
     line = piece.strip()
     return piece.endswith("\n") and _LEAD.fullmatch(line) is not None and len(line.split()) <= LEAD_WORDS
 
@@ -91,10 +95,10 @@ def chunk_spans(
 ) -> list[Span]:
     """Spans of at most `size` tokens, in order, without white space at their ends; blank spans are omitted.
 
-    A span that is too long is cut with the coarsest cutter that makes it fit. Each chunk begins with as many whole pieces from
-    the end of the previous chunk as fit in `overlap` tokens, or fewer if the next piece would not fit after them. A single
-    character of more than `size` tokens is a chunk. A piece for which `stays_with_next` is true ends a chunk only if it is the
-    whole chunk.
+    A span that is too long is cut with the coarsest cutter that makes it fit. Each chunk begins with as many
+    whole pieces from the end of the previous chunk as fit in `overlap` tokens, or fewer if the next piece
+    would not fit after them. A single character of more than `size` tokens is a chunk. A piece for which
+    `stays_with_next` is true ends a chunk only if it is the whole chunk.
     """
     if not text or text.isspace():
         return []
@@ -124,8 +128,12 @@ class _Ruler:
         self._far = size * CHARS_PER_TOKEN
 
     def tokens(self, start: int, end: int) -> int | None:
-        """The tokens of a piece, with the white space at its ends. None if the piece alone does not fit in a chunk."""
-        if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + EDGE_TOKENS:
+        """The tokens of a piece, with the white space at its ends. None if the piece alone does not fit in a
+        chunk."""
+        if (
+            end - start > self._far
+            and self.count(self.text[start : start + self._far]) > self.size + EDGE_TOKENS
+        ):
             return None
         tokens = self.count(self.text[start:end])
         return tokens if tokens * 2 + EDGE_TOKENS <= self.size or self.fits(start, end) else None
@@ -134,7 +142,9 @@ class _Ruler:
         return self.count(self.text[start:end].strip()) <= self.size
 
 
-def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int, pieces: list[_Piece]) -> None:
+def _cut(
+    ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int, pieces: list[_Piece]
+) -> None:
     """Append the pieces of a span, in order."""
     tokens = ruler.tokens(start, end)
     if tokens is not None:
@@ -150,7 +160,8 @@ def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride:
 
 
 def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piece]:
-    """Cut a span that no cutter divides into pieces of about `stride` tokens. A longer character is one piece."""
+    """Cut a span that no cutter divides into pieces of about `stride` tokens. A longer character is one
+    piece."""
     offset = start
     starts = ruler.starts(ruler.text[start:end])
     while start < end:
@@ -166,16 +177,22 @@ def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piec
 
 
 def _whole_characters(text: str, start: int, place: int) -> int:
-    """The nearest place, preferably before, that does not separate an accent, emoji or flag from its character."""
-    candidates = chain(range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1))
-    return next((candidate for candidate in candidates if not _is_within_character(text, start, candidate)), place)
+    """The nearest place, preferably before, that does not separate an accent, emoji or flag from its
+    character."""
+    candidates = chain(
+        range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1)
+    )
+    return next(
+        (candidate for candidate in candidates if not _is_within_character(text, start, candidate)), place
+    )
 
 
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of these letters are one flag
 
 
 def _is_within_character(text: str, start: int, place: int) -> bool:
-    """Whether `place` is in the middle of what a reader sees as one character. A character begins at `start`."""
+    """Whether `place` is in the middle of what a reader sees as one character. A character begins at
+    `start`."""
     if place >= len(text):
         return False
     before, after = text[place - 1], text[place]
@@ -183,16 +200,23 @@ def _is_within_character(text: str, start: int, place: int) -> bool:
         after == "\u200d"
         or before == "\u200d"
         or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
-        or (after in _FLAG_LETTERS and (place - start - len(text[start:place].rstrip(_FLAG_LETTERS))) % 2 == 1)
+        or (
+            after in _FLAG_LETTERS and (place - start - len(text[start:place].rstrip(_FLAG_LETTERS))) % 2 == 1
+        )
         or unicodedata.category(after)[0] == "M"
     )
 
 
-def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None) -> Iterator[Span]:
-    """Greedy. Every chunk has at least one new piece, so the work is linear in the pieces and their overlaps."""
+def _pack(
+    ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None
+) -> Iterator[Span]:
+    """Greedy. Every chunk has at least one new piece, so the work is linear in the pieces and their
+    overlaps."""
     until = [0, *accumulate(tokens for _, _, tokens in pieces)]  # until[i]: tokens before piece i
     size = ruler.size
-    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
+    first = fresh = (
+        0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
+    )
     while fresh < len(pieces):
         while first < fresh and until[fresh + 1] - until[first] > size:
             first += 1
@@ -212,5 +236,8 @@ def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Ca
         # A piece within a word may have no tokens of its own; without overlap it is not repeated either.
         while overlap and first > floor and until[fresh] - until[first - 1] <= overlap:
             first -= 1
-        while first < fresh and ruler.count(ruler.text[pieces[first][0] : pieces[fresh - 1][1]].strip()) > overlap:
+        while (
+            first < fresh
+            and ruler.count(ruler.text[pieces[first][0] : pieces[fresh - 1][1]].strip()) > overlap
+        ):
             first += 1  # pieces may have more tokens together than alone

@@ -20,8 +20,8 @@ MIN_ROOM = 50  # tokens: chunks with less room than this are mostly metadata
 class TokenSplitter(NodeParser):
     """Chunks of at most `chunk_size` tokens. Consecutive chunks share at most `chunk_overlap` tokens.
 
-    `cutters` find the places to cut, the coarsest first. With `keep_headings` no chunk ends with a heading or with a question
-    that leads to what follows.
+    `cutters` find the places to cut, the coarsest first. With `keep_headings` no chunk ends with a heading or
+    with a question that leads to what follows.
     """
 
     def __init__(
@@ -36,13 +36,17 @@ class TokenSplitter(NodeParser):
         id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel, id_func=id_func)
+        super().__init__(
+            include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel, id_func=id_func
+        )
         if chunk_size < 1:
             raise ValueError(f"chunk_size is {chunk_size}; it must be at least 1 token.")
         if chunk_overlap < 0:
             raise ValueError(f"chunk_overlap is {chunk_overlap}; it cannot be negative.")
         if chunk_overlap > chunk_size:
-            raise ValueError(f"chunk_overlap ({chunk_overlap} tokens) is larger than chunk_size ({chunk_size} tokens).")
+            raise ValueError(
+                f"chunk_overlap ({chunk_overlap} tokens) is larger than chunk_size ({chunk_size} tokens)."
+            )
         self.chunk_size = chunk_size
         self.chunk_overlap = chunk_overlap
         self.keep_headings = keep_headings
@@ -51,7 +55,8 @@ class TokenSplitter(NodeParser):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the constructor, or the bundled embedder's, which is loaded when it is first needed."""
+        """The tokenizer of the constructor, or the bundled embedder's, which is loaded when it is first
+        needed."""
         return self._tokenizer or default_tokenizer()
 
     def split_text(self, text: str) -> list[str]:
@@ -63,11 +68,13 @@ class TokenSplitter(NodeParser):
         return [chunk for text in texts for chunk in self.split_text(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
-        """Like `split_text`, with room for `metadata_str` and a blank line above each chunk. ValueError if there is none."""
+        """Like `split_text`, with room for `metadata_str` and a blank line above each chunk. ValueError if
+        there is none."""
         return self._texts(text, self._room_beside([metadata_str], "The metadata"))
 
     def split_spans(self, text: str, *, chunk_size: int | None = None) -> list[Span]:
-        """Where the chunks text[start:end] are, in order. They may overlap, and only white space lies outside them."""
+        """Where the chunks text[start:end] are, in order. They may overlap, and only white space lies outside
+        them."""
         return chunk_spans(
             text,
             size=chunk_size or self.chunk_size,
@@ -78,7 +85,8 @@ class TokenSplitter(NodeParser):
         )
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
-        """With `include_metadata` a chunk fits together with the metadata. ValueError if the metadata leaves no room.
+        """With `include_metadata` a chunk fits together with the metadata. ValueError if the metadata leaves
+        no room.
 
         A subclass with its own `split_text` decides where chunks begin and end.
         """
@@ -89,15 +97,19 @@ class TokenSplitter(NodeParser):
             heads = [metadata_text(source, mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
             room = self._room_beside(heads, f"The metadata of document {source.id_!r}")
         if room < min(MIN_ROOM, self.chunk_size):
-            logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
+            logger.warning(
+                "metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size
+            )
         return [Cut(start, end) for start, end in self.split_spans(source.text, chunk_size=room)]
 
     def _room_beside(self, heads: Sequence[str], what: str) -> int:
-        """The number of tokens that the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
+        """The number of tokens that the longest of `heads` leaves for text. ValueError, about `what`, if it
+        leaves none."""
         longest = max(self.tokenizer.count(f"{head}\n\n") if head else 0 for head in heads)
         if longest >= self.chunk_size:
             raise ValueError(
-                f"{what} is {longest} tokens long, which leaves no room in chunks of {self.chunk_size} tokens. "
+                f"{what} is {longest} tokens long, which leaves no room in chunks of {self.chunk_size} "
+                "tokens. "
                 "Make chunk_size larger, shorten the metadata, or exclude some of its keys."
             )
         return self.chunk_size - longest
@@ -115,9 +127,12 @@ def truncate_text(text: str, text_splitter: TokenSplitter) -> str:
 
 
 class LangchainNodeParser(NodeParser):
-    """A splitter of LangChain, or any object with `split_text(text)`. ValueError if it gives what is not in the text."""
+    """A splitter of LangChain, or any object with `split_text(text)`. ValueError if it gives what is not in
+    the text."""
 
-    def __init__(self, lc_splitter: Any, *, include_metadata: bool = True, include_prev_next_rel: bool = True) -> None:
+    def __init__(
+        self, lc_splitter: Any, *, include_metadata: bool = True, include_prev_next_rel: bool = True
+    ) -> None:
         super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         self._splitter = lc_splitter
 

@@ -11,9 +11,12 @@ from ragcore.text.tokens import Tokenizer
 
 
 class TokenTextSplitter(TokenSplitter):
-    """Cuts at `separator`. A piece that is still too long is cut at each of `backup_separators`, then between characters.
+    """Cuts at `separator`. A piece that is still too long is cut at each of `backup_separators`, then between
+    characters.
 
-    >>> TokenTextSplitter(chunk_size=3, chunk_overlap=0, tokenizer=str.split).split_text("The boat sails at nine.")
+    >>> TokenTextSplitter(chunk_size=3, chunk_overlap=0, tokenizer=str.split).split_text(
+    ...     "The boat sails at nine."
+    ... )
     ['The boat sails', 'at nine.']
     """
 

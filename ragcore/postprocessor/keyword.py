@@ -13,10 +13,11 @@ _WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "MYAN
 
 
 class KeywordNodePostprocessor(BaseNodePostprocessor):
-    """Only passages with at least one of `required_keywords`, if there are any, and none of `exclude_keywords`.
+    """Only passages with at least one of `required_keywords`, if there are any, and none of
+    `exclude_keywords`.
 
-    A keyword is one word or several in a row, in any language and in any case. It must be whole words, except in scripts
-    without spaces. ValueError for a text instead of a list of keywords.
+    A keyword is one word or several in a row, in any language and in any case. It must be whole words, except
+    in scripts without spaces. ValueError for a text instead of a list of keywords.
 
     >>> from ragcore.schema import TextNode
     >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
@@ -28,7 +29,9 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
         self._required = _any_of(required_keywords)
         self._excluded = _any_of(exclude_keywords)
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         texts = [_fold(hit.text) for hit in nodes]
         return [
             hit

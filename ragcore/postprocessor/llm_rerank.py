@@ -21,11 +21,11 @@ _ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")  # [2] > [1]
 
 
 class LLMRerank(BaseNodePostprocessor):
-    """The `top_n` most helpful passages; the score is the model's rating, 0 to 10. One call per batch. Passages that the model
-    does not name are dropped.
+    """The `top_n` most helpful passages; the score is the model's rating, 0 to 10. One call per batch.
+    Passages that the model does not name are dropped.
 
-    Passages that are too long for a call are cut in it, which the span "choose" notes. If no reply is readable, the result is
-    the first `top_n` passages unchanged, which the span "rerank" notes.
+    Passages that are too long for a call are cut in it, which the span "choose" notes. If no reply is
+    readable, the result is the first `top_n` passages unchanged, which the span "rerank" notes.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
@@ -51,7 +51,9 @@ class LLMRerank(BaseNodePostprocessor):
         self._batch = choice_batch_size
         self._top_n = top_n
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         question = question_of(query_bundle)
         ranked: list[NodeWithScore] = []
         unreadable = 0
@@ -72,11 +74,13 @@ StructuredLLMRerank = LLMRerank
 
 
 class RankGPTRerank(BaseNodePostprocessor):
-    """The first `top_n` in the order of a model (Sun et al. 2023, "Is ChatGPT Good at Search?", https://arxiv.org/abs/2304.09542).
+    """The first `top_n` in the order of a model (Sun et al. 2023, "Is ChatGPT Good at Search?",
+    https://arxiv.org/abs/2304.09542).
 
-    The model orders a window of `window_size` passages at a time, from the back to the front; those that it does not name
-    stay behind the others. Windows overlap by all but `step`, so that the best rise to the front. One call per window. Every
-    passage keeps its score. Passages that are too long for a call lose their ends in it, which the span "choose" notes.
+    The model orders a window of `window_size` passages at a time, from the back to the front; those that it
+    does not name stay behind the others. Windows overlap by all but `step`, so that the best rise to the
+    front. One call per window. Every passage keeps its score. Passages that are too long for a call lose
+    their ends in it, which the span "choose" notes.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
@@ -105,7 +109,9 @@ class RankGPTRerank(BaseNodePostprocessor):
         self._window = window_size
         self._step = step
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         question = question_of(query_bundle)
         ordered = list(nodes)
         end = len(ordered)
@@ -118,7 +124,8 @@ class RankGPTRerank(BaseNodePostprocessor):
         return ordered[: max(self._top_n, 0)]
 
     def _read_order(self, reply: str, count: int) -> list[int]:
-        """The places that the reply names, the most helpful first: "[2] > [1]", or lines as LLMRerank reads them."""
+        """The places that the reply names, the most helpful first: "[2] > [1]", or lines as LLMRerank reads
+        them."""
         if order := _ORDER.search(reply):
             places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d+", order.group()))
             return [place for place in places if 0 <= place < count]

@@ -17,8 +17,9 @@ from ragcore.text.sentences import sentences
 class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
     """Shortens each passage to its nearest sentences, in reading order.
 
-    `percentile_cutoff`, 0 to 1, is the share of a passage's sentences that stays, at least one. `threshold_cutoff` is the
-    least cosine of a sentence; a passage without such a sentence is dropped. All sentences are embedded in one call.
+    `percentile_cutoff`, 0 to 1, is the share of a passage's sentences that stays, at least one.
+    `threshold_cutoff` is the least cosine of a sentence; a passage without such a sentence is dropped. All
+    sentences are embedded in one call.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.schema import TextNode
@@ -40,7 +41,9 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
         self._percentile = percentile_cutoff
         self._threshold = threshold_cutoff
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         question = question_of(query_bundle)
         if self._percentile is None and self._threshold is None:
             return list(nodes)
@@ -60,4 +63,8 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
     def _stay(self, cosines: np.ndarray[tuple[int], np.dtype[np.float32]]) -> list[int]:
         count = len(cosines) if self._percentile is None else max(int(len(cosines) * self._percentile), 1)
         nearest = np.argsort(-cosines, kind="stable")[:count]
-        return [int(place) for place in sorted(nearest) if self._threshold is None or cosines[place] >= self._threshold]
+        return [
+            int(place)
+            for place in sorted(nearest)
+            if self._threshold is None or cosines[place] >= self._threshold
+        ]

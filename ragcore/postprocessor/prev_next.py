@@ -24,9 +24,11 @@ Read: TypeAlias = Callable[[Sequence[str]], list[TextNode]]
 
 
 class PrevNextNodePostprocessor(BaseNodePostprocessor):
-    """Adds up to `num_nodes` passages before, after, or on both sides of each; every passage comes once, in reading order.
+    """Adds up to `num_nodes` passages before, after, or on both sides of each; every passage comes once, in
+    reading order.
 
-    `docstore` is what the passages are read from: a document store or a vector store. An added passage has no score.
+    `docstore` is what the passages are read from: a document store or a vector store. An added passage has no
+    score.
 
     >>> from ragcore.schema import TextNode
     >>> from ragcore.storage import SimpleDocumentStore
@@ -38,7 +40,10 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
     """
 
     def __init__(
-        self, docstore: Store | DocumentStore, num_nodes: int = 1, mode: Literal["next", "previous", "both"] = "next"
+        self,
+        docstore: Store | DocumentStore,
+        num_nodes: int = 1,
+        mode: Literal["next", "previous", "both"] = "next",
     ) -> None:
         if mode not in ("next", "previous", "both"):
             raise ValueError(f"mode must be next, previous or both, not {mode!r}")
@@ -46,7 +51,9 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
         self._count = num_nodes
         self._mode = mode
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         return _add_neighbours([(hit, self._mode) for hit in nodes], self._count, self._read)
 
 
@@ -59,20 +66,28 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
     prompt_attributes: ClassVar = {"prompt": "_prompt"}
 
     def __init__(
-        self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Wording = NEIGHBOUR
+        self,
+        docstore: Store | DocumentStore,
+        llm: LLM | None = None,
+        num_nodes: int = 1,
+        prompt: Wording = NEIGHBOUR,
     ) -> None:
         self._read = _reader_of(docstore)
         self._llm = services(llm).llm
         self._count = num_nodes
         self._prompt = replace_prompt(NEIGHBOUR, prompt, self._llm)
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         question = question_of(query_bundle)
         return _add_neighbours([(hit, self._side(hit, question)) for hit in nodes], self._count, self._read)
 
     def _side(self, hit: NodeWithScore, question: str) -> Direction:
         with span("choose", texts=1) as step:
-            (text,) = shorten_texts(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
+            (text,) = shorten_texts(
+                self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step
+            )
             variables: Variables = {"context_str": (Passage(text),), "query_str": question}
             reply = self._llm.generate(LLMCall(self._prompt, variables)).text
         named = re.search(r"\b(previous|next|none)\b", reply.lower())
@@ -87,8 +102,11 @@ def _reader_of(source: Store | DocumentStore) -> Read:
     return source.nodes
 
 
-def _add_neighbours(pairs: Sequence[tuple[NodeWithScore, Direction]], count: int, read: Read) -> list[NodeWithScore]:
-    """The passages and up to `count` in the direction of each, in reading order, each once. An added one has no score."""
+def _add_neighbours(
+    pairs: Sequence[tuple[NodeWithScore, Direction]], count: int, read: Read
+) -> list[NodeWithScore]:
+    """The passages and up to `count` in the direction of each, in reading order, each once. An added one has
+    no score."""
     hits: dict[str, NodeWithScore] = {}
     for hit, _ in pairs:
         hits.setdefault(hit.node.id_, hit)
@@ -101,7 +119,8 @@ def _add_neighbours(pairs: Sequence[tuple[NodeWithScore, Direction]], count: int
 
 
 def _in_reading_order(hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
-    """Linked passages in a row; the rows of one document by their offsets; documents by their first passage in `hits`.
+    """Linked passages in a row; the rows of one document by their offsets; documents by their first passage
+    in `hits`.
 
     Rows of passages without a document or offsets stay in the order of their first passages.
     """
@@ -119,7 +138,8 @@ def _in_reading_order(hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
 
 
 def _rows(hits: dict[str, NodeWithScore]) -> list[list[NodeWithScore]]:
-    """The passages in the rows that their links make of them; a row that closes on itself begins with its first in `hits`."""
+    """The passages in the rows that their links make of them; a row that closes on itself begins with its
+    first in `hits`."""
     after = {hit.node.prev_id: id_ for id_, hit in hits.items() if hit.node.prev_id in hits}
     after |= {id_: hit.node.next_id for id_, hit in hits.items() if hit.node.next_id in hits}
     before = {following: id_ for id_, following in after.items()}

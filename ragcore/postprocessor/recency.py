@@ -31,27 +31,38 @@ class FixedRecencyPostprocessor(BaseNodePostprocessor):
         self._top_k = top_k
         self._date_key = date_key
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         return _newest_first(nodes, self._date_key)[: max(self._top_k, 0)]
 
 
 class EmbeddingRecencyPostprocessor(BaseNodePostprocessor):
-    """The newest first, without those that nearly repeat a newer one that stays: cosine above `similarity_cutoff`.
+    """The newest first, without those that nearly repeat a newer one that stays: cosine above
+    `similarity_cutoff`.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.schema import TextNode
-    >>> hits = [NodeWithScore(TextNode("A boat", metadata={"date": day})) for day in ("2024-05-01", "2025-05-01")]
-    >>> newest = EmbeddingRecencyPostprocessor(HashEmbedding()).postprocess_nodes(hits, query_str="What is new?")
+    >>> hits = [
+    ...     NodeWithScore(TextNode("A boat", metadata={"date": day})) for day in ("2024-05-01", "2025-05-01")
+    ... ]
+    >>> newest = EmbeddingRecencyPostprocessor(HashEmbedding()).postprocess_nodes(
+    ...     hits, query_str="What is new?"
+    ... )
     >>> [hit.metadata["date"] for hit in newest]
     ['2025-05-01']
     """
 
-    def __init__(self, embed_model: Embedder | None = None, date_key: str = "date", similarity_cutoff: float = 0.7) -> None:
+    def __init__(
+        self, embed_model: Embedder | None = None, date_key: str = "date", similarity_cutoff: float = 0.7
+    ) -> None:
         self._embedder = embedder(embed_model)
         self._date_key = date_key
         self._cutoff = similarity_cutoff
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         ordered = _newest_first(nodes, self._date_key)
         if not ordered:
             return []
@@ -67,11 +78,15 @@ class EmbeddingRecencyPostprocessor(BaseNodePostprocessor):
 class TimeWeightedPostprocessor(BaseNodePostprocessor):
     """The `top_k` best by score + (1 - time_decay) ** hours since the passage was last among the best.
 
-    `last_accessed` has that time (seconds since the epoch) by passage id. For a new passage it is in the metadata, under
-    `last_accessed_key`, or it is now. Without `time_access_refresh` it does not change. Threads may share the object.
+    `last_accessed` has that time (seconds since the epoch) by passage id. For a new passage it is in the
+    metadata, under `last_accessed_key`, or it is now. Without `time_access_refresh` it does not change.
+    Threads may share the object.
 
     >>> from ragcore.schema import TextNode
-    >>> old, new = TextNode("Old.", metadata={"__last_accessed__": 0}), TextNode("New.", metadata={"__last_accessed__": 86400})
+    >>> old, new = (
+    ...     TextNode("Old.", metadata={"__last_accessed__": 0}),
+    ...     TextNode("New.", metadata={"__last_accessed__": 86400}),
+    ... )
     >>> hits = [NodeWithScore(old, 0.5), NodeWithScore(new, 0.4)]
     >>> TimeWeightedPostprocessor(time_decay=0.9, clock=lambda: 86400).postprocess_nodes(hits)[0].text
     'New.'
@@ -96,7 +111,9 @@ class TimeWeightedPostprocessor(BaseNodePostprocessor):
         self._lock = threading.Lock()
         self.last_accessed: dict[str, float] = {}
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         now = self._clock()
         with self._lock:
             weighed = [NodeWithScore(hit.node, hit.get_score() + self._freshness(hit, now)) for hit in nodes]
@@ -119,8 +136,9 @@ def _newest_first(nodes: Sequence[NodeWithScore], key: str) -> list[NodeWithScor
 def written_at(metadata: Metadata, key: str) -> float:
     """Seconds since the epoch; minus infinity without a date that can be read.
 
-    Reads such seconds as a number, ISO 8601 ("2024-05-01", "2024-05-01T12:00:00Z"), the dates of mails, and the formats of
-    `_FORMATS`; not "05/01/2024", which is a day in May or in January. A time without a zone is UTC.
+    Reads such seconds as a number, ISO 8601 ("2024-05-01", "2024-05-01T12:00:00Z"), the dates of mails, and
+    the formats of `_FORMATS`; not "05/01/2024", which is a day in May or in January. A time without a zone is
+    UTC.
     """
     value = metadata.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -138,4 +156,6 @@ def _format(text: str) -> Callable[[str], datetime]:
     return lambda value: datetime.strptime(value, text)
 
 
-_FORMATS = tuple(map(_format, ("%Y", "%Y-%m", "%Y/%m/%d", "%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y")))
+_FORMATS = tuple(
+    map(_format, ("%Y", "%Y-%m", "%Y/%m/%d", "%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y"))
+)

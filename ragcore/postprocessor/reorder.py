@@ -12,7 +12,8 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class LongContextReorder(BaseNodePostprocessor):
-    """The two best at the two ends, the next two inside them, and so on. A passage without a score counts as 0.
+    """The two best at the two ends, the next two inside them, and so on. A passage without a score counts as
+    0.
 
     >>> from ragcore.schema import TextNode
     >>> hits = [NodeWithScore(TextNode(str(score)), score) for score in (4, 3, 2, 1)]
@@ -20,6 +21,8 @@ class LongContextReorder(BaseNodePostprocessor):
     ['3', '1', '2', '4']
     """
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         worst_first = sorted(nodes, key=lambda hit: -hit.get_score())[::-1]
         return [*worst_first[::2][::-1], *worst_first[1::2]]

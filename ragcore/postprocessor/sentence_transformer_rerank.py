@@ -1,4 +1,5 @@
-"""Passages ranked by a cross-encoder, which reads question and passage together: slower than vectors, and more exact."""
+"""Passages ranked by a cross-encoder, which reads question and passage together: slower than vectors, and
+more exact."""
 
 from __future__ import annotations
 
@@ -22,11 +23,13 @@ DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
 
 class SentenceTransformerRerank(BaseNodePostprocessor):
-    """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows. With
-    `keep_retrieval_score` the metadata has the score before that, as "retrieval_score".
+    """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that
+    sentence-transformers knows. With `keep_retrieval_score` the metadata has the score before that, as
+    "retrieval_score".
 
-    It is loaded when first used; ConfigError if that fails. If `device` fails, the processor goes on. With `local_files_only`
-    nothing is downloaded. The model reads the beginning of a passage, mostly 512 tokens. Threads may share it.
+    It is loaded when first used; ConfigError if that fails. If `device` fails, the processor goes on. With
+    `local_files_only` nothing is downloaded. The model reads the beginning of a passage, mostly 512 tokens.
+    Threads may share it.
     """
 
     def __init__(
@@ -45,7 +48,9 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         self._local_files_only = local_files_only
         self._lock = threading.Lock()
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         question = question_of(query_bundle)
         if not nodes:
             return []
@@ -54,7 +59,8 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
             scores = self._model.run(lambda model: model.predict(pairs))
         if self._keep_retrieval_score:
             nodes = [
-                replace(hit, node=replace(hit.node, metadata={**hit.metadata, "retrieval_score": hit.score})) for hit in nodes
+                replace(hit, node=replace(hit.node, metadata={**hit.metadata, "retrieval_score": hit.score}))
+                for hit in nodes
             ]
         ranked = [NodeWithScore(hit.node, float(score)) for hit, score in zip(nodes, scores, strict=True)]
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
@@ -71,8 +77,13 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         from ragcore.embeddings.torch_device import use_onednn
 
         try:
-            model: CrossEncoder = CrossEncoder(self._name, device=device, local_files_only=self._local_files_only)
-        except (OSError, ValueError) as error:  # what the hub and the loader raise for a model that is not there
+            model: CrossEncoder = CrossEncoder(
+                self._name, device=device, local_files_only=self._local_files_only
+            )
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # what the hub and the loader raise for a model that is not there
             if self._local_files_only:
                 raise ConfigError(
                     f"The reranking model {self._name!r} is not on this computer.",
@@ -81,7 +92,10 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
                 ) from error
             raise ConfigError(
                 f"The reranking model {self._name!r} cannot be loaded: {error}.",
-                hint="Give the folder of a cross-encoder, or a name to download, such as cross-encoder/ms-marco-MiniLM-L6-v2.",
+                hint=(
+                    "Give the folder of a cross-encoder, or a name to download, such as "
+                    "cross-encoder/ms-marco-MiniLM-L6-v2."
+                ),
             ) from error
         use_onednn(model)
         return model

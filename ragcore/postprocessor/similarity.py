@@ -20,7 +20,9 @@ class SimilarityPostprocessor(BaseNodePostprocessor):
     def __init__(self, similarity_cutoff: float | None = 0.0) -> None:
         self.similarity_cutoff = similarity_cutoff
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         if self.similarity_cutoff is None:
             return list(nodes)
         return [hit for hit in nodes if hit.score is not None and hit.score >= self.similarity_cutoff]

@@ -1,4 +1,5 @@
-"""Lists that are split from their introduction: "It covers:" at the end of a passage, and the list in the next."""
+"""Lists that are split from their introduction: "It covers:" at the end of a passage, and the list in the
+next."""
 
 from __future__ import annotations
 
@@ -15,17 +16,19 @@ from ragcore.vector_stores.base import Store
 
 
 class WholeLists(BaseNodePostprocessor):
-    """Adds the list to a passage that ends with its introduction, and the introduction to a passage that begins with a list,
-    unless that passage is among the results.
+    """Adds the list to a passage that ends with its introduction, and the introduction to a passage that
+    begins with a list, unless that passage is among the results.
 
-    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. A passage without exact
-    offsets, or whose document no longer exists, stays as it is.
+    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. A passage
+    without exact offsets, or whose document no longer exists, stays as it is.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+    def _postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+    ) -> list[NodeWithScore]:
         results = {hit.node.id_ for hit in nodes}
         return [replace(hit, node=self._whole(hit.node, results)) for hit in nodes]
 

@@ -26,7 +26,10 @@ _KINDS = {
 
 def __getattr__(name: str) -> Prompt | str:
     kind = name.removeprefix("DEFAULT_").removeprefix("CHAT_")
-    is_text, kind = kind.endswith("_TMPL"), kind.removesuffix("_TMPL").removesuffix("_PROMPT_SEL").removesuffix("_PROMPT")
+    is_text, kind = (
+        kind.endswith("_TMPL"),
+        kind.removesuffix("_TMPL").removesuffix("_PROMPT_SEL").removesuffix("_PROMPT"),
+    )
     if name == kind or kind not in _KINDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     prompt: Prompt = getattr(wording, _KINDS[kind])

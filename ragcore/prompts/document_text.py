@@ -1,8 +1,10 @@
-"""Text from documents as a prompt shows it: between delimiters that no document can guess, and without lines that pose as ours.
+"""Text from documents as a prompt shows it: between delimiters that no document can guess, and without lines
+that pose as ours.
 
-A document may contain "[3] handbook.pdf", "Question:" or a chat template's <|im_start|>, by chance or by intent. `escape_marks`
-puts an invisible character (U+2060, word joiner) behind the first character of such a mark, so that neither server nor model
-takes it for one of the prompt's. `restore` removes it from a document's text and from what a model copies of it.
+A document may contain "[3] handbook.pdf", "Question:" or a chat template's <|im_start|>, by chance or by
+intent. `escape_marks` puts an invisible character (U+2060, word joiner) behind the first character of such a
+mark, so that neither server nor model takes it for one of the prompt's. `restore` removes it from a
+document's text and from what a model copies of it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ OPENING, CLOSING = f"<passages-{_TOKEN}>", f"</passages-{_TOKEN}>"
 
 _ROLE = r"system|user|assistant|human|developer|tool|instructions?"
 _LABEL = (
-    r"questions?|answers?|the answer so far|improved answer|passages?(?:[^\S\n]+\d+)?|thought|action(?:[^\S\n]+input)?"
+    r"questions?|answers?|the answer so far|improved answer|passages?(?:[^\S\n]+\d+)?|thought"
+    r"|action(?:[^\S\n]+input)?"
     r"|observation|final answer"
 )
 _MARKS = re.compile(
@@ -36,7 +39,8 @@ _LETTER = re.compile(r"\w|[<\[]")
 def escape_marks(text: str, *, numbered: bool = True) -> str:
     """The text with an invisible character in each mark that only a prompt may use. Nothing else changes.
 
-    `numbered`: lines that begin with a number in brackets are such marks, too, as passages in the prompt begin that way.
+    `numbered`: lines that begin with a number in brackets are such marks, too, as passages in the prompt
+    begin that way.
 
     >>> escape_marks("Answer: yes").encode("unicode_escape")
     b'A\\\\u2060nswer: yes'

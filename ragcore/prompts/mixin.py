@@ -13,10 +13,11 @@ PromptMixinType: TypeAlias = dict[str, "PromptMixin"]
 
 
 class PromptMixin:
-    """`get_prompts` returns the prompts by name, those of a part as "part:name"; `update_prompts` replaces some of them.
+    """`get_prompts` returns the prompts by name, those of a part as "part:name"; `update_prompts` replaces
+    some of them.
 
-    A subclass of ragcore names the attributes that have its prompts and its parts. A subclass of a script may instead have
-    methods `_get_prompts`, `_get_prompt_modules` and `_update_prompts`.
+    A subclass of ragcore names the attributes that have its prompts and its parts. A subclass of a script may
+    instead have methods `_get_prompts`, `_get_prompt_modules` and `_update_prompts`.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.postprocessor import LLMRerank
@@ -26,25 +27,38 @@ class PromptMixin:
     'Rank {context_str} for {query_str}'
     """
 
-    prompt_attributes: ClassVar[Mapping[str, str]] = {}  # attributes of this object by the names of its prompts
+    prompt_attributes: ClassVar[
+        Mapping[str, str]
+    ] = {}  # attributes of this object by the names of its prompts
     prompt_parts: ClassVar[Mapping[str, str]] = {}  # attributes of this object by the names of its parts
 
     def get_prompts(self) -> PromptDictType:
         """The current prompts. ValueError if the name of a prompt or a part contains a colon."""
         own, parts = self._get_prompts(), self._get_prompt_modules()
         if wrong := [name for name in (*own, *parts) if ":" in name]:
-            raise ValueError(f"the name {wrong[0]!r} of a prompt contains a colon, which separates a part from its prompt")
-        of_parts = {f"{name}:{key}": prompt for name, part in parts.items() for key, prompt in part.get_prompts().items()}
+            raise ValueError(
+                f"the name {wrong[0]!r} of a prompt contains a colon, which separates a part from its prompt"
+            )
+        of_parts = {
+            f"{name}:{key}": prompt
+            for name, part in parts.items()
+            for key, prompt in part.get_prompts().items()
+        }
         return {**own, **of_parts}
 
     def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
-        """Uses these prompts from now on. ValueError for a name that `get_prompts` does not have; then nothing changes."""
+        """Uses these prompts from now on. ValueError for a name that `get_prompts` does not have; then
+        nothing changes."""
         known = self.get_prompts()
         if unknown := sorted(prompts_dict.keys() - known.keys()):
             raise ValueError(f"{type(self).__name__} has no prompt {unknown}; it has {sorted(known)}")
         for name, part in self._get_prompt_modules().items():
             prefix = f"{name}:"
-            if new := {key.removeprefix(prefix): prompt for key, prompt in prompts_dict.items() if key.startswith(prefix)}:
+            if new := {
+                key.removeprefix(prefix): prompt
+                for key, prompt in prompts_dict.items()
+                if key.startswith(prefix)
+            }:
                 part.update_prompts(new)
         if own := {key: prompt for key, prompt in prompts_dict.items() if ":" not in key}:
             self._update_prompts(own)

@@ -1,7 +1,8 @@
 """A prompt is a name, a task, and messages with typed variables in {braces}.
 
-Rendering substitutes each variable exactly once, in one pass over the template: a `{brace}` in a document, a question or an
-earlier message is only text. The rendered message keeps where each stretch came from, so that a screen can colour it.
+Rendering substitutes each variable exactly once, in one pass over the template: a `{brace}` in a document, a
+question or an earlier message is only text. The rendered message keeps where each stretch came from, so that
+a screen can colour it.
 """
 
 from __future__ import annotations
@@ -26,24 +27,30 @@ class Task(Enum):
     CONDENSE = "condense"  # chat_history and question into one question that stands alone
     CHAT = "chat"  # the next message of a conversation, with context_str if the prompt has it
     GENERATE = "generate"  # query_str alone, no documents
-    SELECT = "select"  # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
-    RANK = "rank"  # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
+    # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
+    SELECT = "select"
+    # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
+    RANK = "rank"
     KEYWORDS = "keywords"  # at most max_keywords of text: "KEYWORDS: a, b, c"
     TITLE = "title"  # one line that names what context_str, passages or candidate titles, is about
     QUESTIONS = "questions"  # num_questions questions that context_str answers, one a line
     REPHRASE = "rephrase"  # num_queries ways to ask query_str, one a line
     IMAGINE = "imagine"  # a passage as it might answer query_str
-    DIVIDE = "divide"  # query_str into questions for `choices`: JSON, [{"sub_question": "...", "tool_name": "..."}]
+    # query_str into questions for `choices`: JSON, [{"sub_question": "...", "tool_name": "..."}]
+    DIVIDE = "divide"
     ACT = "act"  # query_str by calling tools; `observations` are the results so far
-    JUDGE = "judge"  # of `response` to query_str, by context_str, reference or guidelines; the prompt's name says what
+    # of `response` to query_str, by context_str, reference or guidelines; the prompt's name says what
+    JUDGE = "judge"
     REMEMBER = "remember"  # chat_history in a few sentences
-    DIRECTION = "direction"  # whether to read on before or after context_str for query_str: "previous", "next" or "none"
+    # whether to read on before or after context_str for query_str: "previous", "next" or "none"
+    DIRECTION = "direction"
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can cite it as
-    [number]. `relevance`, 0 to 1, is its retrieval score divided by the best passage's; prompts do not contain it."""
+    """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can
+    cite it as [number]. `relevance`, 0 to 1, is its retrieval score divided by the best passage's; prompts do
+    not contain it."""
 
     text: str
     number: int | None = None
@@ -81,7 +88,9 @@ class ToolCard:
         return f"> Tool Name: {self.name}\nTool Description: {self.description}\nTool Args: {self.parameters}"
 
 
-Variable: TypeAlias = str | tuple[Passage, ...] | tuple[ChatMessage, ...] | tuple[Choice, ...] | tuple[ToolCard, ...]
+Variable: TypeAlias = (
+    str | tuple[Passage, ...] | tuple[ChatMessage, ...] | tuple[Choice, ...] | tuple[ToolCard, ...]
+)
 Variables: TypeAlias = Mapping[str, Variable]
 
 
@@ -115,7 +124,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RenderedMessage:
-    """`name`, `additional_kwargs` (tool calls, tool_call_id) and `blocks` are those of a message of the history."""
+    """`name`, `additional_kwargs` (tool calls, tool_call_id) and `blocks` are those of a message of the
+    history."""
 
     role: MessageRole
     parts: tuple[Part, ...]
@@ -130,7 +140,8 @@ class RenderedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`messages` are templates. The history of a call goes before the last of them, or behind a last one of the system's."""
+    """`messages` are templates. The history of a call goes before the last of them, or behind a last one of
+    the system's."""
 
     name: str
     task: Task
@@ -139,7 +150,8 @@ class Prompt:
 
     @property
     def stop_sequences(self) -> tuple[str, ...]:
-        """Texts with which a model would begin to write the prompt again: its labels before variables, each on a new line.
+        """Texts with which a model would begin to write the prompt again: its labels before variables, each
+        on a new line.
 
         At most 4, as OpenAI's servers take no more.
         """
@@ -169,13 +181,18 @@ class Prompt:
         """Returns `variables`. ValueError unless they are exactly the variables of the templates."""
         if wrong := self.variables ^ variables.keys():
             raise ValueError(
-                f"prompt {self.name!r} has the variables {sorted(self.variables)}; wrong or missing: {sorted(wrong)}"
+                f"prompt {self.name!r} has the variables {sorted(self.variables)}; wrong or missing: "
+                f"{sorted(wrong)}"
             )
         return variables
 
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
-        """The messages to send. A variable that the templates name and `variables` lacks is a KeyError: our own bug."""
-        rendered = [RenderedMessage(message.role, tuple(_parts(message.content, variables))) for message in self.messages]
+        """The messages to send. A variable that the templates name and `variables` lacks is a KeyError: our
+        own bug."""
+        rendered = [
+            RenderedMessage(message.role, tuple(_parts(message.content, variables)))
+            for message in self.messages
+        ]
         return with_history(rendered, history)
 
 
@@ -187,7 +204,11 @@ def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]
     rendered = _documents_to_the_user(rendered)
     past = [
         RenderedMessage(
-            message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs, message.blocks
+            message.role,
+            (Part(Origin.HISTORY, message.content),),
+            message.name,
+            message.additional_kwargs,
+            message.blocks,
         )
         for message in history
     ]
@@ -202,8 +223,12 @@ def _documents_to_the_user(rendered: list[RenderedMessage]) -> list[RenderedMess
     for message in rendered:
         if message.role is MessageRole.SYSTEM:
             documents = [part for part in message.parts if part.origin is Origin.DOCUMENTS]
-            moved += [part for document in documents for part in (document, Part(Origin.INSTRUCTIONS, "\n\n"))]
-            message = replace(message, parts=tuple(_ELSEWHERE if part in documents else part for part in message.parts))
+            moved += [
+                part for document in documents for part in (document, Part(Origin.INSTRUCTIONS, "\n\n"))
+            ]
+            message = replace(
+                message, parts=tuple(_ELSEWHERE if part in documents else part for part in message.parts)
+            )
         messages.append(message)
     if not moved:
         return rendered

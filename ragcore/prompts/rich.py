@@ -15,14 +15,18 @@ from ragcore.schema import ChatMessage, MessageRole
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
-_CHAT = re.compile(r"\{%-?\s*chat\s+role\s*=\s*[\"'](\w+)[\"']\s*-?%\}(.*?)\{%-?\s*endchat\s*-?%\}", re.DOTALL)
-_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # an image in a rendered text; no text contains these characters
+_CHAT = re.compile(
+    r"\{%-?\s*chat\s+role\s*=\s*[\"'](\w+)[\"']\s*-?%\}(.*?)\{%-?\s*endchat\s*-?%\}", re.DOTALL
+)
+_IMAGE = re.compile(
+    "\x02(.*?)\x03", re.DOTALL
+)  # an image in a rendered text; no text contains these characters
 
 
 @dataclass(frozen=True, init=False)
 class RichPromptTemplate(PromptTemplate):
-    """One message of the user, or several as `{% chat role="system" %}...{% endchat %}`. The filter `image` makes an image of a
-    path or URL. Braces in a value are text; a template can only use its values.
+    """One message of the user, or several as `{% chat role="system" %}...{% endchat %}`. The filter `image`
+    makes an image of a path or URL. Braces in a value are text; a template can only use its values.
 
     >>> prompt = RichPromptTemplate("Answer{% for text in texts %} {{ text }}{% endfor %}: {{ question }}")
     >>> prompt.format(texts=["a", "b"], question="Why?")
@@ -52,13 +56,18 @@ class RichPromptTemplate(PromptTemplate):
         messages = self.render(values)
         if len(messages) == 1:
             return messages[0].content
-        return "\n".join([*(f"{message.role.value}: {message.content}" for message in messages), "assistant: "])
+        return "\n".join(
+            [*(f"{message.role.value}: {message.content}" for message in messages), "assistant: "]
+        )
 
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         values = {**self.fixed, **variables}
         bare = {name: as_text(value) for name, value in values.items()}
         computed = {name: function(**bare) for name, function in self.function_mappings.items()}
-        named = {self.template_var_mappings.get(name, name): value for name, value in {**values, **computed}.items()}
+        named = {
+            self.template_var_mappings.get(name, name): value
+            for name, value in {**values, **computed}.items()
+        }
         pieces = _CHAT.findall(self.get_template()) or [(MessageRole.USER.value, self.get_template())]
         environment = _environment()
         rendered = [_message(role, environment.from_string(text).render(named)) for role, text in pieces]

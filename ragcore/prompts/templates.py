@@ -1,7 +1,7 @@
 """Templates of a script with {names}, for one message or several, or chosen by the model.
 
-A template is a Prompt. Only the {names} that get a value are replaced, each once. Other braces stay, so that a template may
-contain JSON; {{name}} is the text {name}. Braces in a value are text.
+A template is a Prompt. Only the {names} that get a value are replaced, each once. Other braces stay, so that
+a template may contain JSON; {{name}} is the text {name}. Braces in a value are text.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def get_template_vars(template_str: str) -> list[str]:
 class PromptTemplate(Prompt):
     """One message of the user.
 
-    `template_var_mappings`: {"query_str": "my_question"} if {my_question} in the template is query_str. `function_mappings`: a
-    function of all values, by name, returns the text of a variable. `output_parser`: its `format` is added to the message, or
-    to a first message of the system; it does not parse the answer.
+    `template_var_mappings`: {"query_str": "my_question"} if {my_question} in the template is query_str.
+    `function_mappings`: a function of all values, by name, returns the text of a variable. `output_parser`:
+    its `format` is added to the message, or to a first message of the system; it does not parse the answer.
 
     >>> template = PromptTemplate("Who wrote {book} in {year}?")
     >>> template.partial_format(year="1843").format(book="the notes")
@@ -91,7 +91,10 @@ class PromptTemplate(Prompt):
         all_messages = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
         values = {"name": name, "task": task, "messages": all_messages, "stop": tuple(stop)}
         values |= {"fixed": dict(fixed or {}), "output_parser": output_parser}
-        mappings = {"template_var_mappings": template_var_mappings or {}, "function_mappings": function_mappings or {}}
+        mappings = {
+            "template_var_mappings": template_var_mappings or {},
+            "function_mappings": function_mappings or {},
+        }
         for attribute, value in {**values, **mappings}.items():
             object.__setattr__(self, attribute, value)
 
@@ -132,8 +135,13 @@ class PromptTemplate(Prompt):
         values = {**self.fixed, **variables}
         bare = {name: as_text(value) for name, value in values.items()}
         computed = {name: function(**bare) for name, function in self.function_mappings.items()}
-        texts = {name: delimit(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
-        rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
+        texts = {
+            name: delimit(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()
+        }
+        rendered = [
+            RenderedMessage(message.role, tuple(self._parts(message.content, texts)))
+            for message in self.messages
+        ]
         if self.output_parser is not None and rendered:
             place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
             rendered[place] = _add_format(rendered[place], self.output_parser)
@@ -161,7 +169,9 @@ class PromptTemplate(Prompt):
 class ChatPromptTemplate(PromptTemplate):
     """Several messages, each with its role.
 
-    >>> template = ChatPromptTemplate([ChatMessage("system", "You write {style}."), ChatMessage("user", "{topic}")])
+    >>> template = ChatPromptTemplate(
+    ...     [ChatMessage("system", "You write {style}."), ChatMessage("user", "{topic}")]
+    ... )
     >>> [str(message) for message in template.format_messages(style="verse", topic="rain")]
     ['system: You write verse.', 'user: rain']
     """
@@ -199,13 +209,16 @@ class ChatPromptTemplate(PromptTemplate):
         """Also from pairs of role and text: ("system", "You are brief.")."""
         return cls(
             [
-                message if isinstance(message, ChatMessage) else ChatMessage(MessageRole(message[0]), message[1])
+                message
+                if isinstance(message, ChatMessage)
+                else ChatMessage(MessageRole(message[0]), message[1])
                 for message in messages
             ]
         )
 
     def format(self, llm: Model = None, **values: Any) -> str:
-        """One text for models that complete text: a line for each message with its role, and "assistant: " to go on from."""
+        """One text for models that complete text: a line for each message with its role, and "assistant: " to
+        go on from."""
         lines = [f"{message.role.value}: {message.content}" for message in self.render(values)]
         return "\n".join([*lines, f"{MessageRole.ASSISTANT.value}: "])
 
@@ -230,10 +243,14 @@ class SelectorPromptTemplate:
         """The default without a model."""
         if llm is None:
             return self.default_template
-        return next((template for condition, template in self.conditionals if condition(llm)), self.default_template)
+        return next(
+            (template for condition, template in self.conditionals if condition(llm)), self.default_template
+        )
 
     def partial_format(self, **values: Any) -> SelectorPromptTemplate:
-        conditionals = [(condition, _template(prompt).partial_format(**values)) for condition, prompt in self.conditionals]
+        conditionals = [
+            (condition, _template(prompt).partial_format(**values)) for condition, prompt in self.conditionals
+        ]
         return SelectorPromptTemplate(_template(self.default_template).partial_format(**values), conditionals)
 
     def format(self, llm: Model = None, **values: Any) -> str:
@@ -257,7 +274,8 @@ Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
 
 
 def replace_prompt(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
-    """The prompt that replaces one of ours. A template or text gets its name, task and stops; a whole Prompt has its own."""
+    """The prompt that replaces one of ours. A template or text gets its name, task and stops; a whole Prompt
+    has its own."""
     if isinstance(wording, str):
         wording = PromptTemplate(wording)
     chosen = wording.select(llm) if isinstance(wording, SelectorPromptTemplate) else wording
@@ -277,4 +295,8 @@ def is_chat_model(llm: Model) -> bool:
 
 
 def _template(prompt: Prompt) -> PromptTemplate:
-    return prompt if isinstance(prompt, PromptTemplate) else ChatPromptTemplate(prompt.messages, name=prompt.name)
+    return (
+        prompt
+        if isinstance(prompt, PromptTemplate)
+        else ChatPromptTemplate(prompt.messages, name=prompt.name)
+    )

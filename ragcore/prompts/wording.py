@@ -37,8 +37,10 @@ REFINE = Prompt(
     (
         _system(_RULES),
         _user(
-            "Question: {query_str}\n\nThe answer so far:\n{existing_answer}\n\nMore passages:\n\n{context_str}\n\n"
-            "If these passages make the answer better or correct it, write the improved answer in full. If they do not help, "
+            "Question: {query_str}\n\nThe answer so far:\n{existing_answer}\n\nMore passages:\n\n"
+            "{context_str}\n\n"
+            "If these passages make the answer better or correct it, write the improved answer in full. "
+            "If they do not help, "
             "repeat the answer so far, word for word.\nImproved answer:"
         ),
     ),
@@ -51,7 +53,8 @@ TREE_SUMMARIZE = Prompt(
         _system(_RULES),
         _user(
             "Passages, or summaries of passages:\n\n{context_str}\n\n"
-            "From all of them together, and keeping their citations, answer this.\nQuestion: {query_str}\nAnswer:"
+            "From all of them together, and keeping their citations, answer this.\nQuestion: "
+            "{query_str}\nAnswer:"
         ),
     ),
 )
@@ -61,8 +64,10 @@ GENERATION = _ask("generation", Task.GENERATE, "{query_str}")
 CONDENSE_QUESTION = _ask(
     "condense_question",
     Task.CONDENSE,
-    "A conversation, and the message that follows it. Rewrite the message as one question that can be understood without the "
-    "conversation: put names in the place of words such as it, they, this, there. Keep its language. If it can be understood "
+    "A conversation, and the message that follows it. Rewrite the message as one question that can be "
+    "understood without the "
+    "conversation: put names in the place of words such as it, they, this, there. Keep its language. If "
+    "it can be understood "
     "alone already, repeat it.\n\nConversation:\n{chat_history}\n\nMessage: {question}\nQuestion:",
 )
 
@@ -79,7 +84,9 @@ def in_chat(prompt: Prompt) -> Prompt:
     """The same prompt as a step of a conversation: the person's system prompt comes first."""
     first, *others = prompt.messages
     return replace(
-        prompt, name=f"chat_{prompt.name}", messages=(replace(first, content="{system_prompt}\n\n" + first.content), *others)
+        prompt,
+        name=f"chat_{prompt.name}",
+        messages=(replace(first, content="{system_prompt}\n\n" + first.content), *others),
     )
 
 
@@ -94,7 +101,8 @@ MESSAGES = Prompt("chat", Task.CHAT, ())
 SUMMARY = _ask(
     "summary",
     Task.SUMMARIZE,
-    "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add nothing.\nSummary:",
+    "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add "
+    "nothing.\nSummary:",
 )
 
 SUMMARY_ASKED_FOR = _ask(
@@ -104,37 +112,44 @@ SUMMARY_ASKED_FOR = _ask(
 SELECT_SINGLE = _ask(
     "select_single",
     Task.SELECT,
-    "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: {query_str}\n\nReply with "
+    "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: "
+    "{query_str}\n\nReply with "
     'JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}]',
 )
 
 SELECT_MULTI = _ask(
     "select_multi",
     Task.SELECT,
-    "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most {max_outputs}, the best "
-    'first. Question: {query_str}\n\nReply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}, '
+    "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most "
+    "{max_outputs}, the best "
+    'first. Question: {query_str}\n\nReply with JSON and nothing else, in this form: [{"choice": 1, '
+    '"reason": "why"}, '
     '{"choice": 2, "reason": "why"}]',
 )
 
 CHOICE_SELECT = _ask(
     "choice_select",
     Task.RANK,
-    "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, and how much, from 1 "
-    "(hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\nReply with one line for each, the "
+    "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, "
+    "and how much, from 1 "
+    "(hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\nReply with one "
+    "line for each, the "
     "most helpful first, in this form:\nDoc: 2, Relevance: 7",
 )
 
 KEYWORD_EXTRACT = _ask(
     "keyword_extract",
     Task.KEYWORDS,
-    "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common words. Reply with one "
+    "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common "
+    "words. Reply with one "
     "line in this form:\nKEYWORDS: first, second, third",
 )
 
 QUERY_KEYWORD_EXTRACT = _ask(
     "query_keyword_extract",
     Task.KEYWORDS,
-    "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common words. Reply with one "
+    "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common "
+    "words. Reply with one "
     "line in this form:\nKEYWORDS: first, second, third",
 )
 
@@ -147,41 +162,49 @@ TITLE_OF_PASSAGE = _ask(
 TITLE_OF_DOCUMENT = _ask(
     "title_of_document",
     Task.TITLE,
-    "{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\nTitle:",
+    "{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\n"
+    "Title:",
 )
 
 QUESTIONS = _ask(
     "questions",
     Task.QUESTIONS,
-    "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other texts would. Each "
+    "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other "
+    "texts would. Each "
     "must be understood without the passage. One question a line, nothing else.",
 )
 
 REPHRASE = _ask(
     "rephrase",
     Task.REPHRASE,
-    "Write {num_queries} search queries for this question, in other words each, one a line, nothing else.\n{query_str}",
+    "Write {num_queries} search queries for this question, in other words each, one a line, nothing "
+    "else.\n{query_str}",
 )
 
 HYDE = _ask(
     "hyde",
     Task.IMAGINE,
-    "Write a short passage that could stand in a document and answers this question. Question: {query_str}\nPassage:",
+    "Write a short passage that could stand in a document and answers this question. Question: "
+    "{query_str}\nPassage:",
 )
 
 DECOMPOSE = _ask(
     "decompose",
     Task.REPHRASE,
-    "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found out so far:\n"
-    "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is needed, write None.\n"
+    "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found "
+    "out so far:\n"
+    "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is "
+    "needed, write None.\n"
     "Next question:",
 )
 
 SUB_QUESTIONS = _ask(
     "sub_questions",
     Task.DIVIDE,
-    "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that one tool each can "
-    "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and nothing else, in this "
+    "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that "
+    "one tool each can "
+    "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and "
+    "nothing else, in this "
     'form: [{"sub_question": "the question", "tool_name": "the tool\'s name"}]',
 )
 
@@ -190,13 +213,18 @@ REACT = Prompt(
     Task.ACT,
     (
         _system(
-            "{system_prompt}\n\nYou answer with the help of tools.\n\nTools:\n\n{tools}\n\nTo use one, reply in "
+            "{system_prompt}\n\nYou answer with the help of tools.\n\nTools:\n\n{tools}\n\nTo use one, "
+            "reply in "
             "this form and stop "
-            "there:\nThought: what you need to find out, and with which tool\nAction: the tool's name, one of {tool_names}\n"
-            'Action Input: its arguments as JSON, such as {"input": "words", "count": 5}\n\nThe next message then is its '
-            "result:\nObservation: the result\n\nUse tools until you can answer. Then reply in this form:\nThought: "
+            "there:\nThought: what you need to find out, and with which tool\nAction: the tool's name, "
+            "one of {tool_names}\n"
+            'Action Input: its arguments as JSON, such as {"input": "words", "count": 5}\n\nThe next '
+            "message then is its "
+            "result:\nObservation: the result\n\nUse tools until you can answer. Then reply in this "
+            "form:\nThought: "
             "I can answer "
-            "now.\nAnswer: the answer, in the language of the question\n\nIf the tools cannot help, say so behind "
+            "now.\nAnswer: the answer, in the language of the question\n\nIf the tools cannot help, say "
+            "so behind "
             "Answer: in the "
             "same form."
         ),
@@ -219,23 +247,28 @@ def observation(result: str) -> str:
 def unreadable(problem: str) -> str:
     """The message for a model whose reply does not follow REACT."""
     return (
-        f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
+        f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last "
+        "with a JSON "
         "object behind it. To answer, reply with the lines Thought: and Answer:."
     )
 
 
 LOOK_FIRST = (
-    "You have not looked anything up yet. Use a tool first: reply with the lines Thought:, Action: and Action Input:. If no "
+    "You have not looked anything up yet. Use a tool first: reply with the lines Thought:, Action: and "
+    "Action Input:. If no "
     "tool can help with this message, reply with the lines Thought: and Answer: again."
 )
 
 
 _AS_JSON = (
-    '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the passages do not hold '
+    '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the '
+    "passages do not hold "
     "the answer, query_satisfied is false."
 )
 
-STRUCTURED = "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
+STRUCTURED = (
+    "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
+)
 
 
 def ask_for_verdict(prompt: Prompt) -> Prompt:
@@ -261,35 +294,42 @@ _OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSO
 REMEMBER = _ask(
     "remember",
     Task.REMEMBER,
-    "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what is open.\nSummary:",
+    "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, "
+    "what is open.\nSummary:",
 )
 
 EXTRACT_FACTS = _ask(
     "extract_facts",
     Task.REMEMBER,
-    "Known facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nWrite down what is new in it and worth remembering "
-    "of the people in it: one fact a line, short, and nothing else. Where there is none, write nothing.\nFacts:",
+    "Known facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nWrite down what is new in it "
+    "and worth remembering "
+    "of the people in it: one fact a line, short, and nothing else. Where there is none, write nothing.\n"
+    "Facts:",
 )
 
 CONDENSE_FACTS = _ask(
     "condense_facts",
     Task.REMEMBER,
-    "Facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nMerge the facts into at most {max_facts}, one a line, and "
+    "Facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nMerge the facts into at most "
+    "{max_facts}, one a line, and "
     "nothing else. Keep what matters most.\nFacts:",
 )
 
 FILTER_QUERY = _ask(
     "filter_query",
     Task.GENERATE,
-    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the question: what to search for, "
-    "and filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, <=, in, nin.\n"
+    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the "
+    "question: what to search for, "
+    "and filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, "
+    "<=, in, nin.\n"
     "Question: {query_str}\nSearch:",
 )
 
 NEIGHBOUR = _ask(
     "neighbour",
     Task.DIRECTION,
-    "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more likely to be complete "
+    "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more "
+    "likely to be complete "
     "with what stands before the passage, or after it? Reply with one word: previous, next, or none.",
 )
 
@@ -298,35 +338,40 @@ _YES_OR_NO = "Reply YES or NO first, then the reason in one sentence."
 FAITHFULNESS = _ask(
     "faithfulness",
     Task.JUDGE,
-    "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? " + _YES_OR_NO,
+    "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? "
+    + _YES_OR_NO,
 )
 
 RELEVANCY = _ask(
     "relevancy",
     Task.JUDGE,
-    "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer this question, and do "
+    "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer "
+    "this question, and do "
     "the passages bear it out? " + _YES_OR_NO,
 )
 
 CORRECTNESS = _ask(
     "correctness",
     Task.JUDGE,
-    "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is it, from 1 (has "
-    "nothing to do with the question) to 5 (says what the right answer says)? 4 or more means right. Reply with the number "
+    "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is "
+    "it, from 1 (has "
+    "nothing to do with the question) to 5 (says what the right answer says)? 4 or more means right. "
+    "Reply with the number "
     "alone on the first line, then the reason in one sentence.",
 )
 
 GUIDELINE = _ask(
     "guideline",
     Task.JUDGE,
-    "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the guidelines? "
-    + _YES_OR_NO,
+    "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the "
+    "guidelines? " + _YES_OR_NO,
 )
 
 PAIRWISE = _ask(
     "pairwise",
     Task.JUDGE,
-    "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\nAnswer B: "
+    "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\n"
+    "Answer B: "
     "{second_response}\n\nWhich is better? Reply A, B or TIE first, then the reason in one sentence.",
 )
 

@@ -28,8 +28,8 @@ class QueryEngine(Protocol):
 
 
 class BaseQueryEngine(PromptMixin, ABC):
-    """Subclasses have `_answer`. It has no state of a question: threads may share it. With `verbose` it logs each trace; with
-    `streaming`, `query` gives the answer in pieces, as `stream_query`."""
+    """Subclasses have `_answer`. It has no state of a question: threads may share it. With `verbose` it logs
+    each trace; with `streaming`, `query` gives the answer in pieces, as `stream_query`."""
 
     verbose: bool = False
     streaming: bool = False
@@ -40,7 +40,8 @@ class BaseQueryEngine(PromptMixin, ABC):
         return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
     def stream_query(self, query: str | QueryBundle) -> AnswerStream:
-        """The same answer in pieces. When this returns, only the last call is missing, and the passages are known."""
+        """The same answer in pieces. When this returns, only the last call is missing, and the passages are
+        known."""
         bundle = as_bundle(query)
         if not bundle.query_str.strip():
             raise QuestionError("There is no question.", hint="Type what you want to know.")
@@ -63,10 +64,14 @@ class BaseQueryEngine(PromptMixin, ABC):
 
 
 def combine_answers(
-    synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
+    synthesizer: Synthesizer,
+    query: QueryBundle,
+    answers: Sequence[Response],
+    heads: Sequence[str],
+    extra: dict[str, Any],
 ) -> AnswerStream:
-    """The synthesizer combines several answers, each a passage below its head. Citations refer to the joined sources. If all
-    answers are refusals, there is no call."""
+    """The synthesizer combines several answers, each a passage below its head. Citations refer to the joined
+    sources. If all answers are refusals, there is no call."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [renumber_citations(answer, places, len(sources)) for answer in answers]

@@ -24,7 +24,8 @@ class Index(Protocol):
 
 
 class CitationQueryEngine(BaseQueryEngine):
-    """Citation [n] is `source_nodes[n - 1]`, a chunk of at most `citation_chunk_size` tokens with its offsets.
+    """Citation [n] is `source_nodes[n - 1]`, a chunk of at most `citation_chunk_size` tokens with its
+    offsets.
 
     A passage that is short enough is one chunk. A chunk has the score of its passage.
 
@@ -49,7 +50,8 @@ class CitationQueryEngine(BaseQueryEngine):
         text_splitter: SentenceSplitter | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> None:
-        """`text_splitter` splits the passages; without it, a SentenceSplitter with the two sizes, in tokens."""
+        """`text_splitter` splits the passages; without it, a SentenceSplitter with the two sizes, in
+        tokens."""
         self._retriever = retriever
         self._synthesizer = response_synthesizer or Synthesizer(llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
@@ -75,11 +77,14 @@ class CitationQueryEngine(BaseQueryEngine):
         use_async: bool = True,
         streaming: bool = False,
     ) -> CitationQueryEngine:
-        """Without a `retriever`, that of `index` with `similarity_top_k` is used. ValueError without either."""
+        """Without a `retriever`, that of `index` with `similarity_top_k` is used. ValueError without
+        either."""
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")
-            options = {} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}  # not all indexes have it
+            options = (
+                {} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}
+            )  # not all indexes have it
             retriever = index.as_retriever(**options)
         return cls(
             retriever,

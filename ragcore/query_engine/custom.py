@@ -17,6 +17,7 @@ class CustomQueryEngine(Fields, BaseQueryEngine):
 
     >>> class Count(CustomQueryEngine):
     ...     unit: str = "words"
+    ...
     ...     def custom_query(self, query_str: str):
     ...         return f"{len(query_str.split())} {self.unit}"
     >>> str(Count().query("What is a lectern?"))

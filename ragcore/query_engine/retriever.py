@@ -25,7 +25,9 @@ class Retriever(Protocol):
 
 
 class NodePostprocessor(Protocol):
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
         """The passages after this step, in their order; may add others."""
 
 
@@ -36,7 +38,9 @@ class RetrieverQueryEngine(BaseQueryEngine):
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
     >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
-    >>> str(RetrieverQueryEngine.from_args(retriever, llm=ScriptedLLM(["Ada [1]."])).query("Who wrote notes?"))
+    >>> str(
+    ...     RetrieverQueryEngine.from_args(retriever, llm=ScriptedLLM(["Ada [1]."])).query("Who wrote notes?")
+    ... )
     'Ada [1].'
     """
 
@@ -48,7 +52,8 @@ class RetrieverQueryEngine(BaseQueryEngine):
         response_synthesizer: Synthesizer | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
     ) -> None:
-        """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that quotes."""
+        """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that
+        quotes."""
         self._retriever = retriever
         self._synthesizer = response_synthesizer or Synthesizer()
         self._postprocessors = tuple(node_postprocessors or ())
@@ -72,8 +77,8 @@ class RetrieverQueryEngine(BaseQueryEngine):
         streaming: bool = False,
         verbose: bool = False,
     ) -> RetrieverQueryEngine:
-        """`response_synthesizer` replaces the one that `get_response_synthesizer` builds from the other arguments. With
-        `streaming`, `query` streams as `stream_query` does."""
+        """`response_synthesizer` replaces the one that `get_response_synthesizer` builds from the other
+        arguments. With `streaming`, `query` streams as `stream_query` does."""
         synthesizer = response_synthesizer or get_response_synthesizer(
             llm,
             response_mode,

@@ -27,7 +27,8 @@ class EngineTool(Protocol):
 
 
 class RouterQueryEngine(BaseQueryEngine):
-    """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of several.
+    """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of
+    several.
 
     `response.metadata["selector_result"]` has the selection with its reasons.
 
@@ -37,7 +38,10 @@ class RouterQueryEngine(BaseQueryEngine):
     >>> from ragcore.tools import QueryEngineTool
     >>> llm = ScriptedLLM(['{"choice": 1, "reason": "It is about boats."}', "It is red [1]."])
     >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
-    >>> tools = [QueryEngineTool.from_defaults(engine, description=f"About {topic}.") for topic in ("boats", "trees")]
+    >>> tools = [
+    ...     QueryEngineTool.from_defaults(engine, description=f"About {topic}.")
+    ...     for topic in ("boats", "trees")
+    ... ]
     >>> str(RouterQueryEngine.from_defaults(tools, llm=llm).query("Which colour has the boat?"))
     'It is red [1].'
     """

@@ -45,7 +45,9 @@ class LLMQuestionGenerator(PromptMixin):
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.tools import ToolMetadata
     >>> llm = ScriptedLLM(['[{"sub_question": "Who wrote notes?", "tool_name": "letters"}]'])
-    >>> LLMQuestionGenerator(llm).generate([ToolMetadata("Letters of Ada.", "letters")], "Who wrote notes, and when?")
+    >>> LLMQuestionGenerator(llm).generate(
+    ...     [ToolMetadata("Letters of Ada.", "letters")], "Who wrote notes, and when?"
+    ... )
     [SubQuestion(sub_question='Who wrote notes?', tool_name='letters')]
     """
 
@@ -59,8 +61,14 @@ class LLMQuestionGenerator(PromptMixin):
 
     def generate(self, tools: Sequence[HasDescription], query: str | QueryBundle) -> list[SubQuestion]:
         """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
-        choices = tuple(Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1))
-        variables: Variables = {"choices": choices, "tools_str": choices, "query_str": as_bundle(query).query_str}
+        choices = tuple(
+            Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1)
+        )
+        variables: Variables = {
+            "choices": choices,
+            "tools_str": choices,
+            "query_str": as_bundle(query).query_str,
+        }
         names = {"type": "string", "enum": [tool.name or "" for tool in tools]}
         schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
         return read_sub_questions(self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text)
@@ -69,18 +77,24 @@ class LLMQuestionGenerator(PromptMixin):
 
 
 class SubQuestionQueryEngine(BaseQueryEngine):
-    """One call divides the question, the parts are answered in parallel, and one answer combines theirs (tree_summarize).
+    """One call divides the question, the parts are answered in parallel, and one answer combines theirs
+    (tree_summarize).
 
-    A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
-    tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
+    A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question
+    itself goes to every tool. `response.metadata["sub_questions"]` has the parts with their answers. The
+    answer has the sources of all.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
     >>> from ragcore.tools import QueryEngineTool
-    >>> llm = ScriptedLLM(['[{"sub_question": "Which colour?", "tool_name": "boats"}]', "Red [1].", "It is red [1]."])
+    >>> llm = ScriptedLLM(
+    ...     ['[{"sub_question": "Which colour?", "tool_name": "boats"}]', "Red [1].", "It is red [1]."]
+    ... )
     >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
-    >>> answer = SubQuestionQueryEngine([QueryEngineTool.from_defaults(engine, name="boats")], llm).query("Describe it.")
+    >>> answer = SubQuestionQueryEngine([QueryEngineTool.from_defaults(engine, name="boats")], llm).query(
+    ...     "Describe it."
+    ... )
     >>> answer.metadata["sub_questions"][0].sub_q.sub_question
     'Which colour?'
     """
@@ -103,7 +117,9 @@ class SubQuestionQueryEngine(BaseQueryEngine):
             raise ValueError("a sub-question engine needs at least one query engine tool")
         self._tools = {tool.metadata.name or "": tool for tool in query_engine_tools}
         if len(self._tools) < len(query_engine_tools):
-            raise ValueError(f"tools need names of their own: {[tool.metadata.name for tool in query_engine_tools]}")
+            raise ValueError(
+                f"tools need names of their own: {[tool.metadata.name for tool in query_engine_tools]}"
+            )
         self.verbose = verbose
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
@@ -113,7 +129,9 @@ class SubQuestionQueryEngine(BaseQueryEngine):
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         parts = self._divide(query)
         answers = in_order(
-            lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts, workers=self._workers
+            lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question),
+            parts,
+            workers=self._workers,
         )
         return combined_parts(self._synthesizer, query, parts, answers)
 
@@ -135,19 +153,31 @@ def combined_parts(
     synthesizer: Synthesizer, query: QueryBundle, parts: Sequence[SubQuestion], answers: Sequence[Response]
 ) -> AnswerStream:
     """One answer from those to the parts, which `extra` gets as "sub_questions"."""
-    pairs = [SubQuestionAnswerPair(part, str(each), each.source_nodes) for part, each in zip(parts, answers, strict=True)]
+    pairs = [
+        SubQuestionAnswerPair(part, str(each), each.source_nodes)
+        for part, each in zip(parts, answers, strict=True)
+    ]
     heads = [f"{part.sub_question}\n" for part in parts]
     return combine_answers(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
     """The sub-questions in the JSON of a model's reply, in its order."""
-    pairs = [(item.get("sub_question"), item.get("tool_name")) for value in parse_json_values(reply) for item in _items(value)]
-    return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
+    pairs = [
+        (item.get("sub_question"), item.get("tool_name"))
+        for value in parse_json_values(reply)
+        for item in _items(value)
+    ]
+    return [
+        SubQuestion(text.strip(), str(name).strip())
+        for text, name in pairs
+        if isinstance(text, str) and text.strip()
+    ]
 
 
 def _items(value: Any) -> list[Mapping[str, Any]]:
-    """The objects in a value that may be one, a list of them, or an object with such a list: {"items": [...]}."""
+    """The objects in a value that may be one, a list of them, or an object with such a list: {"items":
+    [...]}."""
     if isinstance(value, Mapping) and "sub_question" not in value:
         lists = [item for item in value.values() if isinstance(item, list)]
         value = next((items for items in lists if any(isinstance(item, Mapping) for item in items)), [])

@@ -45,10 +45,11 @@ class TransformQueryEngine(BaseQueryEngine):
 
 
 class MultiStepQueryEngine(BaseQueryEngine):
-    """Asks up to `num_steps` questions, each with the earlier answers, until the next is "None" or a repetition.
+    """Asks up to `num_steps` questions, each with the earlier answers, until the next is "None" or a
+    repetition.
 
-    `index_summary` tells the transform what the engine knows. `response.metadata["sub_qa"]` has each question with its
-    response.
+    `index_summary` tells the transform what the engine knows. `response.metadata["sub_qa"]` has each question
+    with its response.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
@@ -83,7 +84,9 @@ class MultiStepQueryEngine(BaseQueryEngine):
         answers: dict[str, Response] = {}
         while len(answers) < self._most:
             known = "\n".join(f"- {question}\n- {answer}" for question, answer in answers.items())
-            question = self._transform.run(query, {"index_summary": self._summary, "prev_reasoning": known}).query_str
+            question = self._transform.run(
+                query, {"index_summary": self._summary, "prev_reasoning": known}
+            ).query_str
             if is_none(question) or question in answers:
                 break
             answers[question] = self._engine.query(question)

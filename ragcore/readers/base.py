@@ -1,13 +1,15 @@
-"""The interface of a reader: a module with the suffixes of its files and a function that reads one file into one Document.
+"""The interface of a reader: a module with the suffixes of its files and a function that reads one file into
+one Document.
 
     SUFFIXES = (".docx",)
     def read(path: Path, options: ReadOptions) -> Document: ...
 
-Heavy imports are inside `read`. It raises an UnreadableFileError if the file has no text, and never returns an empty document.
-It writes nothing, uses no network, and opens no file except `path`. A script's own reader is a BaseReader instead.
+Heavy imports are inside `read`. It raises an UnreadableFileError if the file has no text, and never returns
+an empty document. It writes nothing, uses no network, and opens no file except `path`. A script's own reader
+is a BaseReader instead.
 
-`PARSERS` may list modules that most files of this kind need, such as ("lxml.etree",), so that a process can import them before
-it starts one process per file.
+`PARSERS` may list modules that most files of this kind need, such as ("lxml.etree",), so that a process can
+import them before it starts one process per file.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class BaseReader:
-    """The base of your own reader. A subclass has `load_data` or `lazy_load_data`, with the arguments that it needs.
+    """The base of your own reader. A subclass has `load_data` or `lazy_load_data`, with the arguments that it
+    needs.
 
     >>> class Lines(BaseReader):
     ...     def lazy_load_data(self, text):
@@ -56,9 +59,10 @@ def _ignore(*event: object) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`name` is the file's name in messages. `progress(done, total)` counts pages, rows or bytes. `on_loss(error)` is called
-    for each part of the file that could not be read. `on_words(page_index, words)` receives the places of the words that OCR
-    recognised on a page of the file itself, not of a file inside it.
+    """`name` is the file's name in messages. `progress(done, total)` counts pages, rows or bytes.
+    `on_loss(error)` is called for each part of the file that could not be read. `on_words(page_index, words)`
+    receives the places of the words that OCR recognised on a page of the file itself, not of a file inside
+    it.
 
     `encoding` and `errors` apply to all text formats, see `ragcore.readers.encodings.decode_and_count`.
     """
@@ -77,7 +81,8 @@ class ReadOptions:
         """The options for a file inside this one. UnsupportedFileError if there are too many levels."""
         if self.depth >= DEEPEST:
             raise UnsupportedFileError(
-                f"{name} is inside more than {DEEPEST} other files.", hint="Save it as a separate file and add that."
+                f"{name} is inside more than {DEEPEST} other files.",
+                hint="Save it as a separate file and add that.",
             )
         return replace(self, name=name, progress=progress, on_words=_ignore, depth=self.depth + 1)
 
@@ -89,13 +94,16 @@ class Reader(Protocol):
 
 
 def read_text(path: Path, options: ReadOptions, *, declares: bool = False) -> str:
-    """The text of a file, see `ragcore.readers.encodings.decode`. Broken bytes are reported to `options.on_loss`."""
+    """The text of a file, see `ragcore.readers.encodings.decode`. Broken bytes are reported to
+    `options.on_loss`."""
     return decode_text(path.read_bytes(), options, declares=declares)
 
 
 def decode_text(data: bytes, options: ReadOptions, *, declares: bool = False) -> str:
     """Like `read_text`, for the bytes of a file."""
-    text, broken = decode_and_count(data, options.name, declares=declares, encoding=options.encoding, errors=options.errors)
+    text, broken = decode_and_count(
+        data, options.name, declares=declares, encoding=options.encoding, errors=options.errors
+    )
     report_broken(options, broken)
     return text
 

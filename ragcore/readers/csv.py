@@ -17,7 +17,9 @@ SUFFIXES = (".csv", ".tsv", ".tab")
 
 DELIMITERS = ",;\t|"
 PROGRESS_ROWS = 5_000
-MAX_STRAY = 100  # unclosed quotation marks, each of which may read the rest again; after them each line is a record
+MAX_STRAY = (
+    100  # unclosed quotation marks, each of which may read the rest again; after them each line is a record
+)
 
 _SEPARATOR = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
 
@@ -42,15 +44,20 @@ def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
-    """The cells of each record. A quotation mark without a partner at the end of a cell is a normal character."""
+    """The cells of each record. A quotation mark without a partner at the end of a cell is a normal
+    character."""
     at = stray = 0
     while at < len(lines):
         # not strict: a stray quotation mark is a character and not an error
         end = len(lines) if stray < MAX_STRAY else at + 1
-        reader = csv.reader(map(lines.__getitem__, range(at, end)), delimiter=delimiter, skipinitialspace=True)
+        reader = csv.reader(
+            map(lines.__getitem__, range(at, end)), delimiter=delimiter, skipinitialspace=True
+        )
         begin, read = at, 0
         for row in reader:
-            if reader.line_num - read > 1 and not _is_record(lines[begin + read : begin + reader.line_num], delimiter):
+            if reader.line_num - read > 1 and not _is_record(
+                lines[begin + read : begin + reader.line_num], delimiter
+            ):
                 break
             read = reader.line_num
             yield row
@@ -63,7 +70,9 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
 
 def _is_record(lines: Sequence[str], delimiter: str) -> bool:
     """Whether these lines are one record, with quotation marks only around cells."""
-    ends = re.compile(rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)')  # a strict reader allows no blank after a cell
+    ends = re.compile(
+        rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)'
+    )  # a strict reader allows no blank after a cell
     lines = ends.sub('"', "".join(lines)).splitlines(keepends=True)
     try:
         return len(list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True))) == 1
@@ -72,8 +81,8 @@ def _is_record(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that divides the first lines into equal numbers of cells, and most of them. csv.Sniffer chooses letters in
-    a table of one column."""
+    """The delimiter that divides the first lines into equal numbers of cells, and most of them. csv.Sniffer
+    chooses letters in a table of one column."""
     sample = text[:50_000].split("\n")[:30]
 
     def score(delimiter: str) -> tuple[float, int]:

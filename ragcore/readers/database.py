@@ -36,7 +36,9 @@ _TIMEOUTS = {  # the connection parameters of each driver for timeouts in second
     "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
 _SCALARS = (str, int, float, bool, type(None))
-_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, even in a string such as '{"a":1}'
+_LIKE_A_PLACEHOLDER = re.compile(
+    r"(?<![:\w\\]):(?=\w+(?!:))"
+)  # to SQLAlchemy, even in a string such as '{"a":1}'
 
 
 class HasEngine(Protocol):
@@ -45,14 +47,17 @@ class HasEngine(Protocol):
 
 
 class DatabaseReader:
-    """Reads the database at a `uri`, such as "sqlite:///example.db", or at the address from `scheme` to `dbname`. An open
-    database is an `engine` of SQLAlchemy or any object that has one (`sql_database`).
+    """Reads the database at a `uri`, such as "sqlite:///example.db", or at the address from `scheme` to
+    `dbname`. An open database is an `engine` of SQLAlchemy or any object that has one (`sql_database`).
 
-    >>> [document.text for document in DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")]
+    >>> [
+    ...     document.text
+    ...     for document in DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")
+    ... ]
     ['colour: red, boats: 3']
 
-    ValueError without an address, ConfigError for an invalid URI or a missing driver, MissingPackageError without SQLAlchemy.
-    The database is opened when rows are read.
+    ValueError without an address, ConfigError for an invalid URI or a missing driver, MissingPackageError
+    without SQLAlchemy. The database is opened when rows are read.
     """
 
     def __init__(
@@ -71,19 +76,23 @@ class DatabaseReader:
             engine = sql_database.engine
         self.engine = engine or _create_engine(uri, scheme, host, port, user, password, dbname)
 
-    def load_data(self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()) -> list[Document]:
+    def load_data(
+        self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()
+    ) -> list[Document]:
         """All documents of `lazy_load_data`."""
         return list(self.lazy_load_data(query, key_columns, metadata_cols))
 
     def lazy_load_data(
         self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()
     ) -> Iterator[Document]:
-        """One document per row, in the order of the query: "column: value, column: value". Reads a thousand rows at a time.
+        """One document per row, in the order of the query: "column: value, column: value". Reads a thousand
+        rows at a time.
 
-        A document's id is a hash of the database, the query's columns and the row's `key_columns`, or the whole row without
-        them. So a row always has the same id, and two equal rows are one document. The `metadata_cols` are also in the
-        metadata; values that are not text, numbers or booleans are converted to text. ValueError for an empty query or an
-        unknown column, InputError with the error of the database.
+        A document's id is a hash of the database, the query's columns and the row's `key_columns`, or the
+        whole row without them. So a row always has the same id, and two equal rows are one document. The
+        `metadata_cols` are also in the metadata; values that are not text, numbers or booleans are converted
+        to text. ValueError for an empty query or an unknown column, InputError with the error of the
+        database.
         """
         for name, given in {"key_columns": key_columns, "metadata_cols": metadata_cols}.items():
             if isinstance(given, str):
@@ -93,9 +102,11 @@ class DatabaseReader:
         return self._rows(query, key_columns, metadata_cols)
 
     def rows(self, query: str, *, read_only: bool = False) -> Iterator[tuple[list[str], list[object]]]:
-        """(names of the columns, values) of each row, read a thousand at a time. InputError with the error of the database.
+        """(names of the columns, values) of each row, read a thousand at a time. InputError with the error of
+        the database.
 
-        Changes are never committed. With `read_only` the database refuses changes, and stops a query after SECONDS.
+        Changes are never committed. With `read_only` the database refuses changes, and stops a query after
+        SECONDS.
         """
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
@@ -117,7 +128,8 @@ class DatabaseReader:
                     yield columns, list(row)
         except TimeoutError as error:  # some drivers do not translate it
             raise InputError(
-                f"The database did not respond for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
+                f"The database did not respond for {SILENT_SECONDS} seconds.",
+                hint="Check its address, and that it is running.",
             ) from error
         except SQLAlchemyError as error:
             raise InputError(
@@ -125,13 +137,21 @@ class DatabaseReader:
                 hint="Check the query, and that its tables are in there.",
             ) from error
 
-    def _rows(self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]) -> Iterator[Document]:
+    def _rows(
+        self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]
+    ) -> Iterator[Document]:
         place = self.engine.url.render_as_string(hide_password=True)
         for columns, row in self.rows(query):
             if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
-                raise ValueError(f"The query returns no column {unknown[0]!r}; it returns {', '.join(columns)}.")
+                raise ValueError(
+                    f"The query returns no column {unknown[0]!r}; it returns {', '.join(columns)}."
+                )
             entries = list(zip(columns, row, strict=True))
-            key = [None if value is None else str(value) for name, value in entries if not key_columns or name in key_columns]
+            key = [
+                None if value is None else str(value)
+                for name, value in entries
+                if not key_columns or name in key_columns
+            ]
             yield Document(
                 ", ".join(f"{name}: {value}" for name, value in entries),
                 hashlib.sha256(json.dumps([place, columns, key]).encode()).hexdigest()[:32],
@@ -144,8 +164,8 @@ class DatabaseReader:
 
 
 def limit_connections(engine: Engine, address: str | None) -> None:
-    """End connections of the engine after SILENT_SECONDS without a byte. With an `address` it connects only to this IP address,
-    even if the server's name changes in DNS."""
+    """End connections of the engine after SILENT_SECONDS without a byte. With an `address` it connects only
+    to this IP address, even if the server's name changes in DNS."""
     import sqlalchemy
 
     def set_limits(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
@@ -174,14 +194,19 @@ def _create_engine(
     dbname: str | None,
 ) -> Engine:
     if not uri and not scheme:
-        raise ValueError("Say which database: give a uri, an engine, or the scheme, host, port, user, password and dbname.")
+        raise ValueError(
+            "Say which database: give a uri, an engine, or the scheme, host, port, user, password and dbname."
+        )
     try:
         import sqlalchemy
     except ImportError as error:
         raise MissingPackageError("sqlalchemy", extra="database") from error
     try:
         url = sqlalchemy.make_url(
-            uri or sqlalchemy.URL.create(scheme or "", user, password, host, int(port) if port is not None else None, dbname)
+            uri
+            or sqlalchemy.URL.create(
+                scheme or "", user, password, host, int(port) if port is not None else None, dbname
+            )
         )
         try:
             return sqlalchemy.create_engine(url)
@@ -190,9 +215,13 @@ def _create_engine(
                 raise
             return sqlalchemy.create_engine(url.set(drivername="postgresql+pg8000"))  # our own driver
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError for a port that is not a number
-        # An unknown type of database is an ArgumentError too. The message omits the URI, which may have a password.
+        # An unknown type of database is an ArgumentError too. The message omits the URI, which may have a
+        # password.
         raise ConfigError(
-            f"The address of the database cannot be understood: {error}", hint="Write it like sqlite:///example.db."
+            f"The address of the database cannot be understood: {error}",
+            hint="Write it like sqlite:///example.db.",
         ) from error
     except ImportError as error:
-        raise ConfigError(f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}") from error
+        raise ConfigError(
+            f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}"
+        ) from error

@@ -46,7 +46,8 @@ FileMetadata: TypeAlias = Callable[[str], Mapping[str, Scalar]]
 
 
 class SimpleDirectoryReader:
-    """Reads each file into one document: PDF, Office files, tables, mail and other formats, or else plain text.
+    """Reads each file into one document: PDF, Office files, tables, mail and other formats, or else plain
+    text.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -55,22 +56,26 @@ class SimpleDirectoryReader:
     >>> documents[0].text, documents[0].metadata["file_name"]
     ('Adults pay 4.50.', 'fares.txt')
 
-    Metadata: file_path, file_name, file_type, file_size (bytes), creation_date and last_modified_date (YYYY-MM-DD, UTC), and
-    title and author if the file has them. The embedder and the language model see only the file_path.
+    Metadata: file_path, file_name, file_type, file_size (bytes), creation_date and last_modified_date
+    (YYYY-MM-DD, UTC), and title and author if the file has them. The embedder and the language model see only
+    the file_path.
 
-    `input_files` replaces `input_dir`. `exclude`, `exclude_hidden`, `exclude_empty`, `recursive`, `required_exts` and
-    `num_files_limit` select files of `input_dir`, see `ragcore.readers.file_listing.FileFilter`. `file_extractor` maps an
-    ending such as ".pdf" to your own reader: a function of a path, or an object with `load_data(path)`, which may return
-    several documents. `file_metadata` is a function from a path to metadata that replaces ours. `fs` is a file system with
-    fsspec's interface; files on other machines are copied to read them. With `filename_as_id` a document's id is its path,
-    or `path_part_0`, `path_part_1`, ... if a reader returns several.
+    `input_files` replaces `input_dir`. `exclude`, `exclude_hidden`, `exclude_empty`, `recursive`,
+    `required_exts` and `num_files_limit` select files of `input_dir`, see
+    `ragcore.readers.file_listing.FileFilter`. `file_extractor` maps an ending such as ".pdf" to your own
+    reader: a function of a path, or an object with `load_data(path)`, which may return several documents.
+    `file_metadata` is a function from a path to metadata that replaces ours. `fs` is a file system with
+    fsspec's interface; files on other machines are copied to read them. With `filename_as_id` a document's id
+    is its path, or `path_part_0`, `path_part_1`, ... if a reader returns several.
 
-    Text that is not in `encoding` is recognised, and no byte is dropped. With `errors="strict"` such a file cannot be read,
-    and with "replace" it has � for what does not fit. This applies to Markdown, tables, JSON, web pages and XML too. An
-    encoding that the file itself names is used unless `encoding` or `errors` is changed.
+    Text that is not in `encoding` is recognised, and no byte is dropped. With `errors="strict"` such a file
+    cannot be read, and with "replace" it has � for what does not fit. This applies to Markdown, tables, JSON,
+    web pages and XML too. An encoding that the file itself names is used unless `encoding` or `errors` is
+    changed.
 
-    `failures` has the reason for each file that could not be read; with `raise_on_error` its UnreadableFileError is raised.
-    A missing package is always raised. ValueError for a folder or file that does not exist, and if no file is selected.
+    `failures` has the reason for each file that could not be read; with `raise_on_error` its
+    UnreadableFileError is raised. A missing package is always raised. ValueError for a folder or file that
+    does not exist, and if no file is selected.
     """
 
     def __init__(
@@ -91,7 +96,11 @@ class SimpleDirectoryReader:
         raise_on_error: bool = False,
         fs: FileSystem | None = None,
     ) -> None:
-        for name, given in {"input_files": input_files, "exclude": exclude, "required_exts": required_exts}.items():
+        for name, given in {
+            "input_files": input_files,
+            "exclude": exclude,
+            "required_exts": required_exts,
+        }.items():
             if isinstance(given, str):
                 raise ValueError(f"{name} is {given!r}; it must be a list.")
         if num_files_limit is not None and num_files_limit < 1:
@@ -106,15 +115,16 @@ class SimpleDirectoryReader:
     def load_data(self, show_progress: bool = False, num_workers: int | None = None) -> list[Document]:
         """The documents of all files, in the order of their paths. `failures` is set anew.
 
-        `num_workers` processes read the files, at most one per processor. With several, `file_extractor` and `file_metadata`
-        must be functions and classes of a module. `show_progress` logs each file.
+        `num_workers` processes read the files, at most one per processor. With several, `file_extractor` and
+        `file_metadata` must be functions and classes of a module. `show_progress` logs each file.
         """
         with ExitStack() as stack:
             results: Iterator[list[Document] | RagError] | None = None
             workers, processors = num_workers or 1, os.cpu_count() or 1
             if workers > processors:
                 warnings.warn(
-                    f"num_workers is {num_workers}; {processors}, all processors there are, will be used.", stacklevel=2
+                    f"num_workers is {num_workers}; {processors}, all processors there are, will be used.",
+                    stacklevel=2,
                 )
                 workers = processors
             if workers > 1:
@@ -123,7 +133,9 @@ class SimpleDirectoryReader:
 
                 pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
                 results = stack.enter_context(pool).map(partial(_try_to_load, self._loader), self.input_files)
-            return [document for documents in self._documents(results, show_progress) for document in documents]
+            return [
+                document for documents in self._documents(results, show_progress) for document in documents
+            ]
 
     aload_data = awaitable(load_data)
 
@@ -150,9 +162,13 @@ class SimpleDirectoryReader:
         fs: FileSystem | None = None,
     ) -> list[Document]:
         """The documents of one file. UnreadableFileError."""
-        return _Loader(fs, encoding, errors, filename_as_id, file_extractor, file_metadata).load(str(input_file))
+        return _Loader(fs, encoding, errors, filename_as_id, file_extractor, file_metadata).load(
+            str(input_file)
+        )
 
-    def _documents(self, results: Iterator[list[Document] | RagError] | None, show_progress: bool) -> Iterator[list[Document]]:
+    def _documents(
+        self, results: Iterator[list[Document] | RagError] | None, show_progress: bool
+    ) -> Iterator[list[Document]]:
         self.failures = {}
         if results is None:
             results = (_try_to_load(self._loader, path) for path in self.input_files)
@@ -204,11 +220,16 @@ class _Loader:
             ) from error
         ids: Sequence[str | None] = [None] * len(documents)
         if self.filename_as_id:
-            ids = [path_text] if len(documents) == 1 else [f"{path_text}_part_{number}" for number in range(len(documents))]
+            ids = (
+                [path_text]
+                if len(documents) == 1
+                else [f"{path_text}_part_{number}" for number in range(len(documents))]
+            )
         return [_describe(document, id_, metadata) for document, id_ in zip(documents, ids, strict=True)]
 
     def _read(self, local: Path, name: str) -> Document:
-        """Read with our own readers. Neither embedder nor language model sees the metadata that these find in the file."""
+        """Read with our own readers. Neither embedder nor language model sees the metadata that these find in
+        the file."""
         is_default = (codecs.lookup(self.encoding).name, self.errors) == ("utf-8", "ignore")
         options = ReadOptions(name, encoding=None if is_default else self.encoding, errors=self.errors)
         document = read_file(local, options)
@@ -252,7 +273,8 @@ def _extract(local: Path, name: str, extractor: FileExtractor) -> list[Document]
         raise
     except Exception as error:  # of any type, as the reader is not ours
         raise DamagedFileError(
-            f"{name} could not be read: {error}.", hint="See whether the reader given for its ending can read such a file."
+            f"{name} could not be read: {error}.",
+            hint="See whether the reader given for its ending can read such a file.",
         ) from error
 
 
@@ -272,7 +294,9 @@ def _file_metadata(path: str, path_text: str, fs: FileSystem) -> dict[str, Scala
     return {key: value for key, value in entries.items() if value is not None}
 
 
-def _describe(document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = HIDDEN) -> Document:
+def _describe(
+    document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = HIDDEN
+) -> Document:
     """The document with more metadata and more hidden keys, and with a new id unless `id_` is None."""
     return Document(
         document.text,

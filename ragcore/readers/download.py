@@ -1,4 +1,5 @@
-"""Readers by the names that older scripts load them with from LlamaHub. ragcore has them already: nothing is downloaded."""
+"""Readers by the names that older scripts load them with from LlamaHub. ragcore has them already: nothing is
+downloaded."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class FileReader(BaseReader):
 
 
 def download_loader(loader_class: str) -> Any:
-    """The reader of ragcore by this name, or `FileReader` for a type of file. ConfigError for a reader of something else.
+    """The reader of ragcore by this name, or `FileReader` for a type of file. ConfigError for a reader of
+    something else.
 
     >>> download_loader("PDFReader")
     <class 'ragcore.readers.download.FileReader'>
@@ -35,4 +37,7 @@ def download_loader(loader_class: str) -> Any:
         return own
     if suffix in (*supported_suffixes(), ".file", ".unstructured"):
         return FileReader
-    raise ConfigError(f"There is no reader {loader_class}.", hint="Load the texts, and make documents of them: Document(text).")
+    raise ConfigError(
+        f"There is no reader {loader_class}.",
+        hint="Load the texts, and make documents of them: Document(text).",
+    )

@@ -1,7 +1,7 @@
 """From bytes to text: recognises the encoding, and removes what no reader wants in its text.
 
-The encoding is that of the byte order mark, or the one that the file declares, or UTF-8 if it fits, or else it is guessed. A
-broken byte becomes �, and the text around it is not changed.
+The encoding is that of the byte order mark, or the one that the file declares, or UTF-8 if it fits, or else
+it is guessed. A broken byte becomes �, and the text around it is not changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _SHIFTED = (  # seven-bit encodings with escape sequences
     (b"\x1b$@", "iso2022_jp_2"),
 )
 _DECLARED = re.compile(
-    rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
+    rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""",
+    re.I,
 )
 _SUPERSETS = {  # what files contain that declare these
     "iso8859-1": "cp1252",
@@ -44,16 +45,20 @@ _SUPERSETS = {  # what files contain that declare these
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _STRAY = re.compile("[\udc80-\udcff]+")
-_CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")  # a character of UTF-8
+_CUT = re.compile(
+    rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
+)  # a character of UTF-8
 _STOPS = re.compile("[ \n\r，。、,.]")
 _DAILY_SCRIPTS = re.compile(
-    "[\\s -~\u0370-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u2010-\u2026\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+    "[\\s "
+    "-~\u0370-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u2010-\u2026\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 )
 _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
 
 def decode(data: bytes, name: str, *, declares: bool = False) -> str:
-    """The cleaned text of `data`. `declares`: the format may name its encoding (HTML, XML), which is then used.
+    """The cleaned text of `data`. `declares`: the format may name its encoding (HTML, XML), which is then
+    used.
 
     EmptyFileError, DamagedFileError (only zeros), UnsupportedFileError (not text).
     """
@@ -65,8 +70,8 @@ def decode_and_count(
 ) -> tuple[str, int]:
     """Like `decode`, with the number of broken bytes that became �.
 
-    `encoding` is preferred to what the file declares. If it does not fit, the encoding is recognised; with `errors="replace"`
-    the bytes that do not fit become �, and "strict" raises a DamagedFileError.
+    `encoding` is preferred to what the file declares. If it does not fit, the encoding is recognised; with
+    `errors="replace"` the bytes that do not fit become �, and "strict" raises a DamagedFileError.
     """
     if not data:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
@@ -75,15 +80,20 @@ def decode_and_count(
             f"{name} contains nothing but zeros, no text.",
             hint="An interrupted copy or download leaves such a file. Copy or download it again.",
         )
-    decoded, broken = (encoding and _decode_in(data, name, encoding, errors)) or _recognise(data, name, declares)
+    decoded, broken = (encoding and _decode_in(data, name, encoding, errors)) or _recognise(
+        data, name, declares
+    )
     text = clean(decoded)
     if not text.strip():
-        raise EmptyFileError(f"{name} contains nothing but blank space.", hint="Save it again from the program it comes from.")
+        raise EmptyFileError(
+            f"{name} contains nothing but blank space.", hint="Save it again from the program it comes from."
+        )
     return text, broken
 
 
 def clean(text: str) -> str:
-    """The text with \\n as line end, and without NUL, form feed, half surrogate pairs and byte order marks."""
+    """The text with \\n as line end, and without NUL, form feed, half surrogate pairs and byte order
+    marks."""
     if _SURROGATES.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").replace("\ufeff", "")
@@ -112,7 +122,8 @@ def is_text(file: IO[bytes], size: int) -> bool:
 
 
 def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
-    """The text in an encoding, and how many of its bytes are broken. None if the encoding is unknown or does not fit."""
+    """The text in an encoding, and how many of its bytes are broken. None if the encoding is unknown or does
+    not fit."""
     try:
         encoding = codecs.lookup(charset).name
         text, broken = _lenient(data, _SUPERSETS.get(encoding, encoding))
@@ -131,7 +142,8 @@ def _decode_in(data: bytes, name: str, encoding: str, errors: str) -> tuple[str,
             return None
         if errors == "strict":
             raise DamagedFileError(
-                f"{name} is not in the encoding {encoding}.", hint='Name its encoding, or read it with errors="ignore".'
+                f"{name} is not in the encoding {encoding}.",
+                hint='Name its encoding, or read it with errors="ignore".',
             ) from error
         text, broken = _lenient(data, encoding)
     if _controls(text[:SAMPLE_BYTES].encode("utf-8", "replace")) > max(len(text[:SAMPLE_BYTES]) // 50, 8):
@@ -148,7 +160,11 @@ def _recognise(data: bytes, name: str, declares: bool) -> tuple[str, int]:
         if _is_strange(text[:SAMPLE_BYTES]):
             raise _binary(name)
         return text, broken
-    if declares and (declared := _DECLARED.search(data[:4096])) and (result := decode_as(data, declared[1].decode("ascii"))):
+    if (
+        declares
+        and (declared := _DECLARED.search(data[:4096]))
+        and (result := decode_as(data, declared[1].decode("ascii")))
+    ):
         return result
     for sign, encoding in _SHIFTED:
         if sign in data[:GUESS_BYTES]:
@@ -162,7 +178,8 @@ def _recognise(data: bytes, name: str, declares: bool) -> tuple[str, int]:
 
 
 def _lenient(data: bytes, encoding: str) -> tuple[str, int]:
-    """The text with � for broken bytes, such as an odd byte at the end or half of a surrogate pair, and their number."""
+    """The text with � for broken bytes, such as an odd byte at the end or half of a surrogate pair, and their
+    number."""
     if encoding in broken_bytes.DAILY:
         text = broken_bytes.repair(data, encoding)
         return text, text.count("�")
@@ -195,13 +212,21 @@ def _wide_encoding(data: bytes) -> str | None:
 def _wide_letters(head: bytes) -> str | None:
     """UTF-16 of letters without zeros, with no byte order mark or a broken one.
 
-    Nearly all its letters are of scripts in daily use, and it has stops and blanks, whose bytes occur in no other encoding.
+    Nearly all its letters are of scripts in daily use, and it has stops and blanks, whose bytes occur in no
+    other encoding.
     """
-    texts = {encoding: head[: len(head) // 2 * 2].decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")}
+    texts = {
+        encoding: head[: len(head) // 2 * 2].decode(encoding, "replace")
+        for encoding in ("utf-16-le", "utf-16-be")
+    }
     stops = {encoding: len(_STOPS.findall(text)) for encoding, text in texts.items()}
     best = max(stops, key=lambda encoding: stops[encoding])
     is_text = len(_DAILY_SCRIPTS.findall(texts[best])) >= 0.97 * len(texts[best]) - 2
-    return best if is_text and stops[best] > 1 and stops[best] > 2 * (sum(stops.values()) - stops[best]) else None
+    return (
+        best
+        if is_text and stops[best] > 1 and stops[best] > 2 * (sum(stops.values()) - stops[best])
+        else None
+    )
 
 
 def _controls(sample: bytes) -> int:
@@ -210,8 +235,11 @@ def _controls(sample: bytes) -> int:
 
 
 def _is_strange(head: str) -> bool:
-    """Whether this is no text. Tables of numbers have zeros at the same places too, but give no characters in UTF-16."""
-    strange = sum(unicodedata.category(sign) in ("Cc", "Cn", "Co") and sign not in "\t\n\v\f\r" for sign in head)
+    """Whether this is no text. Tables of numbers have zeros at the same places too, but give no characters in
+    UTF-16."""
+    strange = sum(
+        unicodedata.category(sign) in ("Cc", "Cn", "Co") and sign not in "\t\n\v\f\r" for sign in head
+    )
     return strange > max(len(head) // 50, 8)
 
 
@@ -223,13 +251,16 @@ def _binary(name: str) -> UnsupportedFileError:
 
 
 def _mostly_utf8(data: bytes) -> tuple[str, int] | None:
-    """UTF-8 with a few broken bytes, or with the bytes of another file at the end. None if it is another encoding."""
+    """UTF-8 with a few broken bytes, or with the bytes of another file at the end. None if it is another
+    encoding."""
     cut = _CUT.search(data)
     text = data.decode("utf-8", "surrogateescape")
     strays = _STRAY.findall(text)
     stray = sum(map(len, strays))
     fitting = len(re.findall("[^\x00-\x7f\ud800-\udfff]", text))
-    is_cut = cut is not None and len(cut[0]) == stray and (fitting > 0 or len(cut[0]) > 1 or cut[0] in b"\xc2\xc3")
+    is_cut = (
+        cut is not None and len(cut[0]) == stray and (fitting > 0 or len(cut[0]) > 1 or cut[0] in b"\xc2\xc3")
+    )
     if not is_cut and fitting < stray and not (len(strays) == 1 and stray <= 3 and fitting):
         return None
     repaired = _STRAY.sub(_repair_stray, text)
@@ -237,7 +268,8 @@ def _mostly_utf8(data: bytes) -> tuple[str, int] | None:
 
 
 def _repair_stray(match: re.Match[str]) -> str:
-    """The letter or sign of a single stray byte in Windows-1252, or else �. Some bytes are more likely half of a character."""
+    """The letter or sign of a single stray byte in Windows-1252, or else �. Some bytes are more likely half
+    of a character."""
     byte = bytes([ord(match[0][0]) - 0xDC00])
     letter = byte.decode("cp1252", "ignore")
     is_alone = len(match[0]) == 1 and match.end() < len(match.string) and byte not in b"\xc2\xc3"

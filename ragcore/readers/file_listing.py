@@ -75,10 +75,10 @@ class LocalFiles:
 class FileFilter:
     """Which files of a folder are selected.
 
-    `exclude` has shell patterns, which must match the end of the path of a file or folder below the folder. A pattern that
-    begins with the folder's full path must match the whole path. All files in an excluded folder are excluded. A file is
-    hidden if its name or that of a folder around it begins with a full stop. `required_exts` are endings such as ".md". The
-    limit counts the files that pass the other rules.
+    `exclude` has shell patterns, which must match the end of the path of a file or folder below the folder. A
+    pattern that begins with the folder's full path must match the whole path. All files in an excluded folder
+    are excluded. A file is hidden if its name or that of a folder around it begins with a full stop.
+    `required_exts` are endings such as ".md". The limit counts the files that pass the other rules.
     """
 
     exclude: Sequence[str] = ()
@@ -106,20 +106,24 @@ def files_in(folder: str, rules: FileFilter, fs: FileSystem) -> list[str]:
             return False
         return not rules.exclude_empty or fs.info(path)["size"] > 0
 
-    paths = sorted(fs.find(folder, maxdepth=None if rules.recursive else 1), key=lambda path: _slashes(path).split("/"))
+    paths = sorted(
+        fs.find(folder, maxdepth=None if rules.recursive else 1), key=lambda path: _slashes(path).split("/")
+    )
     return list(filter(is_selected, paths))[: rules.num_files_limit]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The `paths` of the files of a folder to read, in order, and the skipped files by kind, see `passed_over_error`."""
+    """The `paths` of the files of a folder to read, in order, and the skipped files by kind, see
+    `passed_over_error`."""
 
     paths: list[str]
     passed_over: dict[str, list[str]]
 
 
 def readable_files(folder: str, fs: FileSystem, is_readable: Callable[[str], bool]) -> Listing:
-    """All files of a folder and the folders below, except hidden, empty and unreadable files and installed packages."""
+    """All files of a folder and the folders below, except hidden, empty and unreadable files and installed
+    packages."""
     root = fs.info(folder)["name"]
     listing = Listing([], {})
     for path in files_in(folder, FileFilter(exclude_hidden=False, recursive=True), fs):
@@ -153,7 +157,11 @@ def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> Passed
             sentences.append(f"One file in {folder} was skipped, as it {one}: {listed}.")
         else:
             sentences.append(f"{len(places):,} files in {folder} were skipped, as they {many}: {listed}.")
-    return PassedOverError(" ".join(sentences), hint="To read one of them, add it by itself.") if sentences else None
+    return (
+        PassedOverError(" ".join(sentences), hint="To read one of them, add it by itself.")
+        if sentences
+        else None
+    )
 
 
 def replaced_error(folder: str, names: Sequence[str]) -> PassedOverError:
@@ -169,7 +177,9 @@ def _list_some(names: Sequence[str]) -> str:
 def _skipped_part(place: str, kind: str) -> str:
     """The path of a skipped file, or of the outermost folder that is the reason."""
     parts = PurePosixPath(place).parts
-    ends = (end for end in range(1, len(parts)) if kind_passed_over(PurePosixPath(*parts[:end], "file")) == kind)
+    ends = (
+        end for end in range(1, len(parts)) if kind_passed_over(PurePosixPath(*parts[:end], "file")) == kind
+    )
     return "/".join(parts[: next(ends, None)])
 
 
@@ -218,7 +228,8 @@ def with_dot(ending: str) -> str:
 
 
 def escape_path(path: str) -> str:
-    r"""The path with an escape such as \udcff for each byte of a name that is not text and could not be stored."""
+    r"""The path with an escape such as \udcff for each byte of a name that is not text and could not be
+    stored."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -228,7 +239,9 @@ def name_of(path: str) -> str:
 
 def _below(folder: str, path: str) -> PurePosixPath:
     # In fsspec the folder "data/" may have files like "/data/a.txt".
-    return PurePosixPath(_slashes(path).strip("/").removeprefix(f"{_slashes(str(PurePosixPath(folder))).strip('/')}/"))
+    return PurePosixPath(
+        _slashes(path).strip("/").removeprefix(f"{_slashes(str(PurePosixPath(folder))).strip('/')}/")
+    )
 
 
 def _slashes(path: str) -> str:
@@ -236,12 +249,16 @@ def _slashes(path: str) -> str:
 
 
 def _pattern(glob: str, folder: Path) -> re.Pattern[str]:
-    """Matches a path below `folder` or its end. `*` and `?` match within a name, `**/` any folders. `folder` is resolved."""
+    """Matches a path below `folder` or its end. `*` and `?` match within a name, `**/` any folders. `folder`
+    is resolved."""
     path = Path(glob)
     # Paths below the folder are not resolved: they may be links to other places.
     above = next((each for each in path.parents if path.is_absolute() and each.resolve() == folder), None)
     place = str(path if above is None else path.relative_to(above))  # without ./
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(place).strip("/"))
-    body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)
+    body = "".join(
+        signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part))
+        for part in parts
+    )
     return re.compile(f"(?:.*/)?{body}" if above is None else body)

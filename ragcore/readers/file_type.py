@@ -38,7 +38,13 @@ _NO_READER = (  # pattern of the first bytes, name of the type, key of _WHAT_TO_
 # Programs for Windows, Linux and macOS.
 _PROGRAMS = (
     *(b"MZ", b"\x7fELF"),
-    *(b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"),
+    *(
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xce\xfa\xed\xfe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+    ),
 )
 _WHAT_TO_DO = {
     "archive": "Only .zip archives are accepted: unpack it, and add the files in it or a zip of them.",
@@ -55,7 +61,21 @@ _OLD_OFFICE = (  # names of streams in a compound file
 )
 _IWORK = frozenset({".pages", ".numbers", ".key"})
 _PACKED = frozenset(
-    {".pdf", ".docx", ".docm", ".dotx", ".pptx", ".pptm", ".xlsx", ".xlsm", ".odt", ".ods", ".odp", ".epub", ".rtf"}
+    {
+        ".pdf",
+        ".docx",
+        ".docm",
+        ".dotx",
+        ".pptx",
+        ".pptm",
+        ".xlsx",
+        ".xlsm",
+        ".odt",
+        ".ods",
+        ".odp",
+        ".epub",
+        ".rtf",
+    }
 )
 _OLD = frozenset({".doc", ".xls", ".xlsb", ".ppt", ".msg", ".hwp", ".zip", "", *_IWORK})
 _MIMETYPES = {
@@ -69,8 +89,8 @@ _MIMETYPES = {
 def true_suffix(path: Path, name: str, named: str) -> str:
     """The ending for the type of the file: the current one, `named`, unless the bytes show another type.
 
-    Office files with a password have ".locked". UnsupportedFileError for a type without a reader. Text that begins like another
-    type, such as "ID3 tags are ...", is text.
+    Office files with a password have ".locked". UnsupportedFileError for a type without a reader. Text that
+    begins like another type, such as "ID3 tags are ...", is text.
     """
     with path.open("rb") as file:
         head = file.read(4096)
@@ -166,4 +186,8 @@ def _compound_suffix(path: Path, name: str) -> str:
             return ".locked" if suffix in (".doc", ".ppt", ".xls") and is_encrypted(path) else suffix
     if "EncryptedPackage".encode("utf-16-le") in content:
         return ".locked"
-    _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in a current format, then add that.")
+    _refuse(
+        name,
+        "an old Office file",
+        "Open it in Office or LibreOffice and save it in a current format, then add that.",
+    )

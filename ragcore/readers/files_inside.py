@@ -1,4 +1,5 @@
-"""Reads the files inside another file, such as the attachments of a message or a PDF, with their own readers."""
+"""Reads the files inside another file, such as the attachments of a message or a PDF, with their own
+readers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Guesses the encoding of a text that is older than Unicode. A sample is decoded in each candidate, and the result that looks
-most like a language wins. A few broken bytes do not exclude an encoding.
+"""Guesses the encoding of a text that is older than Unicode. A sample is decoded in each candidate, and the
+result that looks most like a language wins. A few broken bytes do not exclude an encoding.
 """
 
 from __future__ import annotations
@@ -9,16 +9,34 @@ import re
 from ragcore.readers.broken_bytes import DAILY, unlikeliness
 
 GUESS_BYTES = 60_000  # enough to distinguish encodings, and fast
-EAST_ASIAN = 0.12  # maximum cost per byte above ASCII, see `unlikeliness`; Russian in KOI8-R as Chinese costs 0.2
+EAST_ASIAN = (
+    0.12  # maximum cost per byte above ASCII, see `unlikeliness`; Russian in KOI8-R as Chinese costs 0.2
+)
 FEW_BYTES = 6  # above ASCII; with fewer, Chinese and Russian cannot be distinguished from single accents
-KOREAN = 0.06  # subtracted from the cost of Korean, as its syllables are daily characters in Chinese encodings
-ADJACENT = 0.1  # minimum share of bytes above ASCII with such a neighbour, in text that is not in Latin letters
+KOREAN = (
+    0.06  # subtracted from the cost of Korean, as its syllables are daily characters in Chinese encodings
+)
+ADJACENT = (
+    0.1  # minimum share of bytes above ASCII with such a neighbour, in text that is not in Latin letters
+)
 RARE_SYLLABLES = 0.7  # of a Korean text may not be in HANGUL
 CYRILLIC = 0.05  # of the letters of a Russian text may be out of place
 BROKEN = 0.005  # of the accented letters of a Western text may be invalid bytes
 
-_RARE = frozenset({"iso8859_4", "iso8859_10", "iso8859_13", "iso8859_14", "iso8859_16", "cp1258", "mac_latin2", "mac_iceland"})
-# Statistics alone guess Chinese for "Café", and Czech for French, whose letters have the same bytes in cp1250.
+_RARE = frozenset(
+    {
+        "iso8859_4",
+        "iso8859_10",
+        "iso8859_13",
+        "iso8859_14",
+        "iso8859_16",
+        "cp1258",
+        "mac_latin2",
+        "mac_iceland",
+    }
+)
+# Statistics alone guess Chinese for "Café", and Czech for French, whose letters have the same bytes in
+# cp1250.
 _LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257")
 _CYRILLIC = ("cp1251", "koi8_r", "cp866", "iso8859_5", "mac_cyrillic")
 ALPHABETS = (
@@ -40,7 +58,11 @@ def guess(data: bytes) -> str:
     sample = _sample(data)
     high = len(re.findall(rb"[\x80-\xff]", sample))
     adjacent = sum(map(len, re.findall(rb"[\x80-\xff]{2,}", sample)))  # accents are rarely neighbours
-    if high >= FEW_BYTES and adjacent > ADJACENT * high and (encoding := _cyrillic(sample) or _east_asian(sample)):
+    if (
+        high >= FEW_BYTES
+        and adjacent > ADJACENT * high
+        and (encoding := _cyrillic(sample) or _east_asian(sample))
+    ):
         return encoding
     return _latin(sample) or _most_likely(sample)
 
@@ -81,24 +103,33 @@ def _cyrillic(sample: bytes) -> str | None:
         text = sample.decode(encoding, "replace")
         far = [sign for sign in text if sign > "\x7f"]
         letters: float = sum("Ѐ" <= sign <= "ӿ" for sign in far)
-        letters -= sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2  # letters of few languages, and rare there
+        letters -= (
+            sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2
+        )  # letters of few languages, and rare there
         signs = sum(sign in "«»—–№…“”„’ " for sign in far)
         within = len(re.findall("[а-яёіїє][А-ЯЁІЇЄ]|[A-Za-z][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-z]", text))
-        capitals = max(sum(sign.isupper() for sign in far) - letters / 2, 0)  # KOI8 exchanges capitals and small letters
+        capitals = max(
+            sum(sign.isupper() for sign in far) - letters / 2, 0
+        )  # KOI8 exchanges capitals and small letters
         costs[encoding] = (len(far) - letters - signs + within + capitals) / len(far)
     best = min(costs, key=lambda encoding: costs[encoding])
     return best if costs[best] <= CYRILLIC else None
 
 
 def _latin(sample: bytes) -> str | None:
-    """The encoding of a text in Latin letters with the accents of one language. None for text in other letters."""
-    words_without_plain_letters = re.findall(rb"(?<![A-Za-z\x80-\xff])[\x80-\xff]{2,}(?![A-Za-z\x80-\xff])", sample)
+    """The encoding of a text in Latin letters with the accents of one language. None for text in other
+    letters."""
+    words_without_plain_letters = re.findall(
+        rb"(?<![A-Za-z\x80-\xff])[\x80-\xff]{2,}(?![A-Za-z\x80-\xff])", sample
+    )
     if 2 * sum(map(len, words_without_plain_letters)) > len(re.findall(rb"[\x80-\xff]", sample)):
         return None
     fits: dict[str, float] = {}
     for encoding in _LATIN:
         text = sample.decode(encoding, "replace")
-        accented = [letter for letter in text.lower() if letter > "\x7f" and letter.isalpha() and letter not in "µªº"]
+        accented = [
+            letter for letter in text.lower() if letter > "\x7f" and letter.isalpha() and letter not in "µªº"
+        ]
         broken = text.count("�")
         if broken > max(1, BROKEN * len(accented)):
             continue

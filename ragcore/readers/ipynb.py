@@ -26,14 +26,17 @@ def read(path: Path, options: ReadOptions) -> Document:
             raise ValueError(f"the file contains a {type(notebook).__name__}")
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(
-            f"{options.name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
+            f"{options.name} is not a notebook: its content is not what Jupyter writes.",
+            hint="Save it again in Jupyter.",
         ) from error
     # Version 3 has the cells in worksheets.
     sheets = [notebook] if notebook.get("cells") is not None else _dicts(notebook.get("worksheets"))
     parts = [part for sheet in sheets for cell in _dicts(sheet.get("cells")) for part in _cell(cell)]
     text = clean("\n\n".join(part.strip("\n") for part in parts if part.strip()))
     if not text:
-        raise NoTextError(f"{options.name} is a notebook with nothing written in it.", hint="Write something in it first.")
+        raise NoTextError(
+            f"{options.name} is a notebook with nothing written in it.", hint="Write something in it first."
+        )
     return Document(text, metadata={"file_name": options.name})
 
 

@@ -1,5 +1,5 @@
-"""JSON and JSON lines: each value with its path of names, so that it makes sense alone. Broken lines, such as the last one of a
-growing log, are reported, and the others are read.
+"""JSON and JSON lines: each value with its path of names, so that it makes sense alone. Broken lines, such as
+the last one of a growing log, are reported, and the others are read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def read(path: Path, options: ReadOptions) -> Document:
     try:
         lines = "\n\n".join("\n".join(_lines(value, "")) for value in _parse(text, options))
     except RecursionError as error:
-        raise DamagedFileError(f"{options.name} is nested too deeply to be read.", hint="Save it in a flatter form.") from error
+        raise DamagedFileError(
+            f"{options.name} is nested too deeply to be read.", hint="Save it in a flatter form."
+        ) from error
     if not lines.strip():
         raise NoTextError(f"{options.name} contains no text.", hint="It is valid JSON with nothing in it.")
     return Document(clean(lines), metadata={"file_name": options.name})
@@ -73,7 +75,8 @@ def _values(line: str) -> list[Any]:
 
 
 def _is_of_lines(records: list[Any], broken: list[int], name: str) -> bool:
-    """Whether the file has one value per line. A bracket or a number may fill a line of broken JSON by chance."""
+    """Whether the file has one value per line. A bracket or a number may fill a line of broken JSON by
+    chance."""
     whole = sum(isinstance(record, dict | list) and bool(record) for record in records)
     is_named_so = PurePosixPath(name).suffix.lower() in OF_LINES
     return whole > len(broken) or (is_named_so and (whole > 0 or len(records) > len(broken)))
@@ -86,7 +89,9 @@ def _broken_lines(numbers: list[int], name: str) -> DamagedFileError:
     listed = ", ".join(f"{number}" for number in numbers[:LISTED])
     if (more := len(numbers) - LISTED) > 0:
         listed = f"{listed} and {more:,} more"
-    return DamagedFileError(f"{len(numbers):,} lines of {name} are not valid JSON and were not read: {listed}.", hint=hint)
+    return DamagedFileError(
+        f"{len(numbers):,} lines of {name} are not valid JSON and were not read: {listed}.", hint=hint
+    )
 
 
 def _lines(value: Any, path: str) -> Iterator[str]:

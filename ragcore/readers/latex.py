@@ -28,14 +28,37 @@ _SIGNS = _table("""
 _COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
     "″": "\\prime\\prime",
     **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
-    **{"{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "\\": "\\backslash"},
+    **{
+        "{": "\\{",
+        "}": "\\}",
+        "%": "\\%",
+        "#": "\\#",
+        "&": "\\&",
+        "$": "\\$",
+        "_": "\\_",
+        "\\": "\\backslash",
+    },
 }
 ACCENTS = _table("""
     ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check ˘ breve
     → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
 """) | {
-    **{"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "overline", "\u0332": "underline", "\u0307": "dot"},
-    **{"\u0308": "ddot", "\u20db": "dddot", "\u030c": "check", "\u0306": "breve", "\u20d7": "vec", "\u20d6": "overleftarrow"},
+    **{
+        "\u0302": "hat",
+        "\u0303": "tilde",
+        "\u0304": "bar",
+        "\u0305": "overline",
+        "\u0332": "underline",
+        "\u0307": "dot",
+    },
+    **{
+        "\u0308": "ddot",
+        "\u20db": "dddot",
+        "\u030c": "check",
+        "\u0306": "breve",
+        "\u20d7": "vec",
+        "\u20d6": "overleftarrow",
+    },
     **{"\u0301": "acute", "\u0300": "grave"},
 }
 _FUNCTIONS = (
@@ -50,7 +73,9 @@ def symbols(text: str) -> str:
     """Letters and signs with their LaTeX names."""
     out = ""
     for sign in text:
-        if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ":  # a letter of a mathematical alphabet, such as bold or italic
+        if (
+            "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ"
+        ):  # a letter of a mathematical alphabet, such as bold or italic
             sign = unicodedata.normalize("NFKC", sign)
         if sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
             out += " "
@@ -62,7 +87,11 @@ def name(text: str) -> str:
     r"""A word: `\sin` for a function, `\mathrm{if}` for another word; a single letter is not changed."""
     if text in FUNCTIONS:
         return f"\\{text}"
-    return f"\\mathrm{{{symbols(text)}}}" if len(text) > 1 and text.isascii() and text.isalpha() else symbols(text)
+    return (
+        f"\\mathrm{{{symbols(text)}}}"
+        if len(text) > 1 and text.isascii() and text.isalpha()
+        else symbols(text)
+    )
 
 
 def sequence(parts: Iterable[str]) -> str:
@@ -80,7 +109,13 @@ def scripts(base: str, below: str = "", above: str = "") -> str:
     if re.search(r"[\^_]", base) and not re.fullmatch(r"\{.*\}|\\left.*\\right.+", base, re.S):
         base = f"{{{base}}}"
     below = f"_{_group(below)}" if below else ""
-    above = "'" * above.count("\\prime") if above and not above.replace("\\prime", "") else f"^{_group(above)}" if above else ""
+    above = (
+        "'" * above.count("\\prime")
+        if above and not above.replace("\\prime", "")
+        else f"^{_group(above)}"
+        if above
+        else ""
+    )
     return f"{base or '{}'}{below}{above}"
 
 
@@ -112,7 +147,9 @@ def fence(parts: Sequence[str], opening: str = "(", closing: str = ")", separato
     opening_sign, closing_sign = symbols(opening), symbols(closing)
     if opening_sign and closing_sign and not re.search(r"\\(?:frac|begin|sum|int|prod|sqrt|binom)", inner):
         return sequence([opening_sign, inner, closing_sign])
-    return f"\\left{opening_sign or '.'}{' ' if inner[:1].isalnum() else ''}{inner}\\right{closing_sign or '.'}"
+    return (
+        f"\\left{opening_sign or '.'}{' ' if inner[:1].isalnum() else ''}{inner}\\right{closing_sign or '.'}"
+    )
 
 
 def matrix(rows: Iterable[Iterable[str]], kind: str = "matrix") -> str:
@@ -120,6 +157,7 @@ def matrix(rows: Iterable[Iterable[str]], kind: str = "matrix") -> str:
 
 
 def equation(latex: str) -> str:
-    r"""Between dollar signs if it needs LaTeX; an equation of plain signs, such as `v = 5`, is not changed."""
+    r"""Between dollar signs if it needs LaTeX; an equation of plain signs, such as `v = 5`, is not
+    changed."""
     latex = " ".join(latex.split())
     return f"${latex}$" if _STRUCTURE.search(latex) else latex

@@ -10,7 +10,8 @@ _ROMAN = (
 
 
 def list_number(number: int, form: str) -> str:
-    """`number` in the form "1", "01", "a", "A", "i" or "I" of HTML, or in digits if the form does not have it.
+    """`number` in the form "1", "01", "a", "A", "i" or "I" of HTML, or in digits if the form does not have
+    it.
 
     >>> list_number(4, "i"), list_number(28, "A"), list_number(0, "a")
     ('iv', 'AB', '0')

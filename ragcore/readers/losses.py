@@ -48,11 +48,17 @@ class Losses:
         reports: dict[str, tuple[object, str]] = {
             f"Hidden text in {name} was left out (places: {self.hidden}).": (
                 self.hidden,
-                "If it is meant to be found, show it in the program it comes from, save the file and add it again.",
+                (
+                    "If it is meant to be found, show it in the program it comes from, save the file and "
+                    "add it again."
+                ),
             ),
             f"Hidden sheets of {name} were left out: {', '.join(self.sheets)}.": (
                 self.sheets,
-                "If they are meant to be found, show them in the program it comes from, save it and add it again.",
+                (
+                    "If they are meant to be found, show them in the program it comes from, save it and add "
+                    "it again."
+                ),
             ),
             f"Formulas of {name} have no results in the file and were not read (cells: {self.formulas}).": (
                 self.formulas,

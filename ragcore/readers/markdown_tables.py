@@ -1,7 +1,7 @@
 """Converts tables with bars in a text, `| Adult | £2.50 |`, to lines of ragcore.readers.table_rows.
 
-These are tables of Markdown (GitHub Flavored Markdown 0.29, section 4.10), and rows with bars at both ends without a line below
-the names of columns. Fenced code is not changed.
+These are tables of Markdown (GitHub Flavored Markdown 0.29, section 4.10), and rows with bars at both ends
+without a line below the names of columns. Fenced code is not changed.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ def newlines(before: str, after: str) -> str:
     return "\n\n"
 
 
-def join_pages(pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = newlines) -> tuple[str, tuple[Page, ...]]:
+def join_pages(
+    pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = newlines
+) -> tuple[str, tuple[Page, ...]]:
     """From (label, text) of each page to the whole text and its pages. A page without text has an empty span.
 
     `between` returns the separator of the texts of two pages.

@@ -1,7 +1,7 @@
 """Chooses the reader of a file by its name, unless its first bytes show another type, and reads it.
 
-A file with an unknown ending, such as source code or settings, is read as plain text if its bytes are text. A reader is any
-module in this folder or below with `SUFFIXES`.
+A file with an unknown ending, such as source code or settings, is read as plain text if its bytes are text. A
+reader is any module in this folder or below with `SUFFIXES`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def has_reader(name: str) -> bool:
 
 
 def check_readable(path: Path, name: str) -> None:
-    """UnsupportedFileError if no reader supports the type of the file at `path`, and its bytes are not text."""
+    """UnsupportedFileError if no reader supports the type of the file at `path`, and its bytes are not
+    text."""
     suffix = suffix_of(name)
     if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or is_text_file(path):
         return
@@ -78,7 +79,8 @@ def suffix_of(name: str) -> str:
 
 
 def read_file(path: Path, options: ReadOptions) -> Document:
-    """Read the file at `path`, whose name is `options.name`. Every failure is an UnreadableFileError with this name."""
+    """Read the file at `path`, whose name is `options.name`. Every failure is an UnreadableFileError with
+    this name."""
     name = options.name
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
@@ -117,11 +119,13 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
         ) from error
     if not document.text.strip():
         raise NoTextError(
-            f"{name} contains no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
+            f"{name} contains no text.",
+            hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read.",
         )
     if len(document.text) > options.max_text_chars:
         raise TooLargeError(
-            f"{name} has {len(document.text):,} characters of text; the limit for one file is {options.max_text_chars:,}.",
+            f"{name} has {len(document.text):,} characters of text; the limit for one file is "
+            f"{options.max_text_chars:,}.",
             hint="Split it into several files, or raise the limit in Settings.",
         )
     return document

@@ -1,7 +1,8 @@
 """Rows of a table as lines that can be read, searched and quoted one by one, in every file format.
 
-Every cell has its column's name, so that a row makes sense in a passage without the rest of the table. What is true for all
-columns, such as their unit, stands once in each row. A row too long for a passage becomes several lines with the same start:
+Every cell has its column's name, so that a row makes sense in a passage without the rest of the table. What
+is true for all columns, such as their unit, stands once in each row. A row too long for a passage becomes
+several lines with the same start:
 
     Station | Opened | Height (m)
     Station: Cliff Top; Opened: 1871; Height (m): 84
@@ -9,8 +10,9 @@ columns, such as their unit, stands once in each row. A row too long for a passa
     (Fiscal, in millions) | 2019 | 2018
     Sensors (Fiscal, in millions) | 2019: 914; 2018: 918
 
-Two tables in a sheet, one below the other or side by side, each have their own names. Without names of columns a row is its
-cells: `Cliff Top | 1871 | 84`. Each label and value of a form is one line: `Opened: 1871`.
+Two tables in a sheet, one below the other or side by side, each have their own names. Without names of
+columns a row is its cells: `Cliff Top | 1871 | 84`. Each label and value of a form is one line: `Opened:
+1871`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-MERGED = "\0"  # in place of a cell, where the cell before it spans several columns or the one above it several rows
+# in place of a cell, where the cell before it spans several columns or the one above it several rows
+MERGED = "\0"
 MAX_NAME = 60  # characters of a column's name in each row; the first line has the whole name
 MAX_LINE = 600  # characters, about a passage
 HEAD = 24  # rows in which the names of columns are searched
@@ -30,8 +33,8 @@ FACTS = 3  # minimum number of labels in a form
 SIDE_BY_SIDE = 500  # rows in which tables side by side are searched
 SEPARATING_ROWS = 2  # empty rows that always separate two tables
 SEPARATING_COLUMNS = 3  # empty columns that always separate two tables
-# Cells may repeat this many characters by their spans, and SPANNED times the characters of the table. After that each cell
-# spans one column and one row.
+# Cells may repeat this many characters by their spans, and SPANNED times the characters of the table. After
+# that each cell spans one column and one row.
 MAX_SPANNED = 1_000
 SPANNED = 10
 MAX_TEXT = 2 / 3  # of the values of a form may have no digits
@@ -42,7 +45,8 @@ _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019, 2019 (a)
     r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
 )
 _LABEL = re.compile(r"(?![\da-z])\w[^.!?;]{0,38}[.:]?")
-_KINDS = (  # of values with digits; a value that matches none is a code or a phrase, and a value without digits is text
+# of values with digits; a value that matches none is a code or a phrase, and a value without digits is text
+_KINDS = (
     re.compile(r"\D*[€$£¥₹].*|.*[€$£¥₹]\W*"),
     re.compile(r".*\d\W?%.*"),
     re.compile(r".*(?:\d[./-]\d\d?[./-]\d{2,4}|\d{4}-\d\d-\d\d|\b\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}).*"),
@@ -65,7 +69,8 @@ class _Header:
         return plain([" ".join(filter(None, (self.names[0], self.common))), *self.names[1:]])
 
     def lines(self, row: Sequence[str]) -> Iterator[str]:
-        """`name: cell; name: cell` without the empty cells. A long row has several lines, which begin with the first cell."""
+        """`name: cell; name: cell` without the empty cells. A long row has several lines, which begin with
+        the first cell."""
         parts = []
         for place, cell in enumerate(row):
             if cell not in ("", MERGED):
@@ -95,18 +100,26 @@ class _Above:
     kinds: Sequence[bool | None] = ()
 
 
-def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
-    """One line or more for each row that is not empty. The first line has the names of the columns: `a | b | c`.
+def lines(
+    rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False
+) -> Iterator[str]:
+    """One line or more for each row that is not empty. The first line has the names of the columns: `a | b |
+    c`.
 
-    `rows` may be endless and of different lengths. A cell that spans columns is followed by MERGED. A cell that spans rows is
-    repeated in each; a row without other cells is [MERGED].
+    `rows` may be endless and of different lengths. A cell that spans columns is followed by MERGED. A cell
+    that spans rows is repeated in each; a row without other cells is [MERGED].
 
-    `name_rows` is how many of the first rows name the columns. If it is None, the names are guessed: with `names_first`, as in
-    a CSV file or a sheet, from words above anything, or else from words above numbers or three columns.
+    `name_rows` is how many of the first rows name the columns. If it is None, the names are guessed: with
+    `names_first`, as in a CSV file or a sheet, from words above anything, or else from words above numbers or
+    three columns.
     """
     above: _Above | None = None
     gap = 0
-    tidied = ([cell if cell == MERGED else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {MERGED})
+    tidied = (
+        [cell if cell == MERGED else " ".join(cell.split()) for cell in row]
+        for row in rows
+        if {*row} != {MERGED}
+    )
     for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_texts(row))):
         if not filled:
             gap = sum(1 for _ in block)
@@ -118,7 +131,8 @@ def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_
 
 
 def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
-    """Rows for `lines` from the cells that begin in each row: (text, number of columns, number of rows that it spans).
+    """Rows for `lines` from the cells that begin in each row: (text, number of columns, number of rows that
+    it spans).
 
     >>> [*grid([[("Fares", 2, 2)], [], [("Adult", 1, 2), ("up", 1, 1)], [("down", 1, 1)]])]
     [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
@@ -150,7 +164,8 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
 def _part_of_sheet(
     block: Iterator[list[str]], above: _Above | None, name_rows: int | None, gap: int
 ) -> Generator[str, None, _Above]:
-    """The lines of a block between empty rows of a sheet: a table, tables side by side, or more rows of the table above."""
+    """The lines of a block between empty rows of a sheet: a table, tables side by side, or more rows of the
+    table above."""
     head = list(islice(block, SIDE_BY_SIDE))
     rows = chain(head, block)
     if groups := _side_by_side(head):
@@ -162,12 +177,17 @@ def _part_of_sheet(
     head = head[:HEAD]
     if above is not None and _continues(head, above, gap):
         return (yield from _block(rows, above, name_rows, names_first=False))
-    is_clear = above is not None and (_find_names(head, names_first=False) != (0, 0) or bool(_find_facts(head, ())))
+    is_clear = above is not None and (
+        _find_names(head, names_first=False) != (0, 0) or bool(_find_facts(head, ()))
+    )
     return (yield from _block(rows, _Above(), name_rows, names_first=not is_clear))
 
 
-def _split_off(others: Sequence[list[list[str]]], groups: Sequence[int], rows: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The rows of the first of several tables, which begin in the columns `groups`. Appends the other rows to `others`."""
+def _split_off(
+    others: Sequence[list[list[str]]], groups: Sequence[int], rows: Iterable[list[str]]
+) -> Iterator[list[str]]:
+    """The rows of the first of several tables, which begin in the columns `groups`. Appends the other rows to
+    `others`."""
     for row in rows:
         for number, other in enumerate(others, 1):
             other.append(row[groups[number] : groups[number + 1] if number + 1 < len(groups) else None])
@@ -175,9 +195,11 @@ def _split_off(others: Sequence[list[list[str]]], groups: Sequence[int], rows: I
 
 
 def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The first column of each of several tables side by side, with empty columns between them; [] for one table.
+    """The first column of each of several tables side by side, with empty columns between them; [] for one
+    table.
 
-    Each of several tables has its own names or facts, and they begin or end in different rows, are far apart or look alike.
+    Each of several tables has its own names or facts, and they begin or end in different rows, are far apart
+    or look alike.
     """
     width = max(map(len, rows))
     used = [any(_texts(row[place : place + 1]) for row in rows) for place in range(width)]
@@ -197,10 +219,13 @@ def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
-    """Whether the rows below an empty row belong to the table above: their columns have values of the same kinds. The first
-    column of a row of totals may have a word below numbers or dates."""
+    """Whether the rows below an empty row belong to the table above: their columns have values of the same
+    kinds. The first column of a row of totals may have a word below numbers or dates."""
     kinds = _kinds_of_columns(head)
-    alike = [kind is None or (place < len(above.kinds) and kind == above.kinds[place]) for place, kind in enumerate(kinds)]
+    alike = [
+        kind is None or (place < len(above.kinds) and kind == above.kinds[place])
+        for place, kind in enumerate(kinds)
+    ]
     if all(alike):
         return gap < SEPARATING_ROWS or True in kinds
     return gap < SEPARATING_ROWS and all(alike[1:]) and True in kinds[1:]
@@ -221,7 +246,11 @@ def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
             above, last = above + 1, row
             yield row
             continue
-        names = len(_texts(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_texts(last)) > 2))
+        names = (
+            len(_texts(last)) > 1
+            and _may_name(last, ())
+            and (not last[0] or (above == 1 and len(_texts(last)) > 2))
+        )
         if not names:
             yield row
             above, last = 0, []
@@ -237,11 +266,14 @@ def plain(cells: Sequence[str]) -> str:
 def _block(
     block: Iterator[list[str]], above: _Above, name_rows: int | None, *, names_first: bool
 ) -> Generator[str, None, _Above]:
-    """The lines of a block of rows. If it has no header and is not wider than the table above, it has that table's header."""
+    """The lines of a block of rows. If it has no header and is not wider than the table above, it has that
+    table's header."""
     head = list(islice(block, HEAD))
     if name_rows is not None:
         # A title is one cell over all columns, and not only their unit.
-        titles = takewhile(lambda row: {*row[1:]} == {MERGED} and not _UNIT.fullmatch(row[0]), head[:name_rows])
+        titles = takewhile(
+            lambda row: {*row[1:]} == {MERGED} and not _UNIT.fullmatch(row[0]), head[:name_rows]
+        )
         first = len(list(titles))
         last = min(name_rows, len(head))
     if name_rows is None or 0 < last == first:
@@ -263,7 +295,8 @@ def _block(
 
 
 def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
-    """The first row with names of columns, and the end of these rows; (0, 0) for none. The rows above are titles."""
+    """The first row with names of columns, and the end of these rows; (0, 0) for none. The rows above are
+    titles."""
     counts = [len(_texts(row)) for row in head]
     width = max(counts)
     # A row of names is neither a title nor one of a few facts above the table.
@@ -281,10 +314,15 @@ def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, 
 
 
 def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
-    """Whether the row could be names: no numbers except years. Below other names only years, units, or cells that are empty
-    above."""
+    """Whether the row could be names: no numbers except years. Below other names only years, units, or cells
+    that are empty above."""
     cells = _texts(row)
-    if len(cells) > 2 and cells[0] == row[0] and cells[0].endswith(":") and all(map(_PERIOD.fullmatch, cells[1:])):
+    if (
+        len(cells) > 2
+        and cells[0] == row[0]
+        and cells[0].endswith(":")
+        and all(map(_PERIOD.fullmatch, cells[1:]))
+    ):
         return True  # "At 31 December:" followed by years
     if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
         return False
@@ -303,7 +341,10 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
     """Whether the rows `top` are names of columns, by the values below them."""
     names = _join_names(top).names
     columns = [_column(body, place) for place in range(len(names))]
-    if any(_PERIOD.fullmatch(name) and _mostly(_PERIOD, cells) for name, cells in zip(names[1:], columns[1:], strict=True)):
+    if any(
+        _PERIOD.fullmatch(name) and _mostly(_PERIOD, cells)
+        for name, cells in zip(names[1:], columns[1:], strict=True)
+    ):
         return False  # another row of years
     filled = [name for name in names if name]
     if _is_data(names, [row for row in body if row not in top]):
@@ -315,13 +356,16 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
 
 
 def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether a third of the names are values: they occur below, or have digits at the same places as the cells below."""
+    """Whether a third of the names are values: they occur below, or have digits at the same places as the
+    cells below."""
     values = 0
     for place, name in enumerate(names):
         cells = _column(body, place)
         shape = _shape(name)
         has_shape = ("9" in shape or "@" in shape) and not _PERIOD.fullmatch(name)
-        values += bool(name) and (name in cells or (has_shape and 2 * [*map(_shape, cells)].count(shape) > len(cells)))
+        values += bool(name) and (
+            name in cells or (has_shape and 2 * [*map(_shape, cells)].count(shape) > len(cells))
+        )
     return 0 < len(list(filter(None, names))) <= 3 * values
 
 
@@ -335,8 +379,8 @@ def _find_facts(
 ) -> list[tuple[int, int]]:
     """(column of labels, column of their values), one or two pairs; [] if the rows are not facts.
 
-    If `top` or the first row could be names of columns, the rows are facts only if all labels end with a colon, or if their
-    values are of several kinds, such as a date, a price and a number.
+    If `top` or the first row could be names of columns, the rows are facts only if all labels end with a
+    colon, or if their values are of several kinds, such as a date, a price and a number.
     """
     width = max(map(len, head))
     rows = [[*row, *[""] * (width - len(row))] for row in head]
@@ -354,7 +398,9 @@ def _find_facts(
     if names_first:
         counts = {kind: count for kind, count in kinds[0].items() if kind != "text"}
         families = {kind in _AMOUNTS or kind for kind in map(_kind, values[0][1:])} - {"text"}
-        return places if len(places) == 1 < len(families) and 2 * max(counts.values()) <= len(values[0]) else []
+        return (
+            places if len(places) == 1 < len(families) and 2 * max(counts.values()) <= len(values[0]) else []
+        )
     if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
         return []
     if any(each["text"] > MAX_TEXT * each.total() or len(each) < len(places) for each in kinds):
@@ -371,7 +417,9 @@ def _kind(value: str) -> str:
 
 def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[str]:
     """`label: value` for each pair of the row. A row with cells in other columns is `a | b | c`."""
-    if len(_texts(row)) > sum(len(_texts([row[place] for place in pair if place < len(row)])) for pair in places):
+    if len(_texts(row)) > sum(
+        len(_texts([row[place] for place in pair if place < len(row)])) for pair in places
+    ):
         yield plain(row)
         return
     for pair in places:
@@ -385,7 +433,8 @@ def _mostly(kind: re.Pattern[str], cells: Sequence[str]) -> bool:
 
 
 def _join_names(top: Sequence[Sequence[str]]) -> _Header:
-    """One name for each column from all rows of names. A cell that spans several columns is in the name of each."""
+    """One name for each column from all rows of names. A cell that spans several columns is in the name of
+    each."""
     width = max(map(len, top))
     names: list[list[str]] = [[] for _ in range(width)]
     common: list[str] = []
@@ -396,7 +445,9 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
             if cells[place] == MERGED or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
         everywhere = len(set(cells[1:])) == 1 and width > 2
-        if len(top) > 1 and (everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))):
+        if len(top) > 1 and (
+            everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))
+        ):
             common.append(filled[-1])  # "Years ended", above all columns or in the middle
             cells[1:] = [""] * (width - 1)
         if cells[0] in common or _UNIT.fullmatch(cells[0]):
@@ -418,7 +469,8 @@ def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """The name as it stands in each row: without the separators of cells, and shortened in the middle if it is long."""
+    """The name as it stands in each row: without the separators of cells, and shortened in the middle if it
+    is long."""
     name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
     half = MAX_NAME // 2
     return name if len(name) <= MAX_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextmanager
 def unnamed_file() -> Iterator[Path]:
-    """The path of a new file. On Linux it has no name on the disk, so that it is gone even if the process is killed."""
+    """The path of a new file. On Linux it has no name on the disk, so that it is gone even if the process is
+    killed."""
     import tempfile
 
     if sys.platform == "linux":

@@ -1,5 +1,5 @@
-"""Plain text, and all files with unknown endings whose bytes are text (`ragcore.readers.registry`): logs, settings, subtitles,
-source code.
+"""Plain text, and all files with unknown endings whose bytes are text (`ragcore.readers.registry`): logs,
+settings, subtitles, source code.
 """
 
 from __future__ import annotations

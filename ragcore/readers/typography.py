@@ -1,6 +1,7 @@
 """Superscripts, subscripts, struck text and ruby in plain text, the same for all formats.
 
-A reader writes marks around such text. At the end `plain` replaces them, as the result depends on the text before:
+A reader writes marks around such text. At the end `plain` replaces them, as the result depends on the text
+before:
 
     10 with a raised 6         10^6
     H with a lowered 2, O      H2O
@@ -15,7 +16,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Noncharacters (The Unicode Standard 16, 23.7), which are allowed in XML but occur in no text. The end mark is 8 higher.
+# Noncharacters (The Unicode Standard 16, 23.7), which are allowed in XML but occur in no text. The end mark
+# is 8 higher.
 RAISED, LOWERED, STRUCK, RUBY, READING = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 _END = {ord(mark): chr(ord(mark) + 8) for mark in (RAISED, LOWERED, STRUCK, RUBY, READING)}
 
@@ -33,7 +35,9 @@ _FRACTION = re.compile(
 )
 _SHIFTED = re.compile(f"({RAISED}|{LOWERED}){_INNER}(?:{_END[ord(RAISED)]}|{_END[ord(LOWERED)]})")
 _STRUCK = re.compile(f"{STRUCK}(\\s*)([^\\s\ufdd0-\ufddf][^\ufdd0-\ufddf]*?)(\\s*){_END[ord(STRUCK)]}")
-_TAGS = re.compile(r"(?:</?(?:a|b|i|em|strong|span|font|u|small|big|var|code|cite|abbr|mark|tt)\b[^<>]*>)+\Z", re.I)
+_TAGS = re.compile(
+    r"(?:</?(?:a|b|i|em|strong|span|font|u|small|big|var|code|cite|abbr|mark|tt)\b[^<>]*>)+\Z", re.I
+)
 _INDEX = re.compile(r"\d[\w.,()+-]*|\w[\w.,()]*")  # 2, 2.5, 2n+2, max
 _ORDINAL = re.compile(r"st|nd|rd|th|er?s?|re|ère|è?mes?|ièmes?|eme|de|ste|os?|as?|lles?|nde?s?|º|ª", re.I)
 _COUNTED = re.compile(r"(?:\d|\b[IVXLC]+|\b(?:n|N|M|Mme|Mlle|D|Dr|St|Ste|c))\Z")
@@ -73,7 +77,11 @@ def around(kind: str) -> tuple[str, str]:
 def ruby(base: str, reading: str) -> str:
     """A word with the reading above it."""
     base, reading = base.strip(), reading.strip()
-    return f"{RUBY}{base}{READING}{reading}{_END[ord(READING)]}{_END[ord(RUBY)]}" if base and reading else base or reading
+    return (
+        f"{RUBY}{base}{READING}{reading}{_END[ord(READING)]}{_END[ord(RUBY)]}"
+        if base and reading
+        else base or reading
+    )
 
 
 def plain(text: str) -> str:
@@ -104,14 +112,19 @@ def _fraction(match: re.Match[str]) -> str:
 def _before(match: re.Match[str]) -> str:
     """The text before it, without tags."""
     near = match.string[max(0, match.start() - 20) : match.start()]
-    return _TAGS.sub("", match.string[max(0, match.start() - 300) : match.start()]) if near.endswith(">") else near
+    return (
+        _TAGS.sub("", match.string[max(0, match.start() - 300) : match.start()])
+        if near.endswith(">")
+        else near
+    )
 
 
 def _shift(match: re.Match[str]) -> str:
     kind, text = match[1], match[2].strip()
     if text != match[2]:
         start = match[2].find(text)
-        return f"{match[2][:start]}{mark(kind, text)}{match[2][start + len(text) :]}"  # tried again without the blanks
+        # tried again without the blanks
+        return f"{match[2][:start]}{mark(kind, text)}{match[2][start + len(text) :]}"
     before = _ANY.sub("", _before(match))
     last = before[-1:]
     if len(text) > MAX_SHIFTED:
@@ -121,7 +134,11 @@ def _shift(match: re.Match[str]) -> str:
     if not (any(map(str.isalnum, text)) or text in _CHARGES):
         return text
     if kind == LOWERED:
-        is_plain = _INDEX.fullmatch(text) and not last.isdigit() and match.string[match.start() - 1] != _END[ord(RAISED)]
+        is_plain = (
+            _INDEX.fullmatch(text)
+            and not last.isdigit()
+            and match.string[match.start() - 1] != _END[ord(RAISED)]
+        )
         return text if is_plain else f"_{_as_unit(text)}"
     if (sign := _SIGNS.get(text.lower())) is not None:
         return sign

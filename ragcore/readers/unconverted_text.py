@@ -1,4 +1,5 @@
-"""Texts without conversion as documents: strings, and files for splitters that parse HTML, JSON or Markdown themselves."""
+"""Texts without conversion as documents: strings, and files for splitters that parse HTML, JSON or Markdown
+themselves."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class FlatReader:
     """
 
     def load_data(self, file: str | Path) -> list[Document]:
-        """One document with `filename` and `extension` in its metadata. UnreadableFileError if the file is not text."""
+        """One document with `filename` and `extension` in its metadata. UnreadableFileError if the file is
+        not text."""
         path = Path(file)
         text = decode(path.read_bytes(), path.name, declares=True)
         return [Document(text, metadata={"filename": path.name, "extension": suffix_of(path.name)})]

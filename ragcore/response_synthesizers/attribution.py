@@ -1,8 +1,10 @@
-"""Attribution: every sentence of a written answer gets the passage that supports it, or is known to have none.
+"""Attribution: every sentence of a written answer gets the passage that supports it, or is known to have
+none.
 
-A language model cites as it likes: not at all, in its own form, or the wrong passage. So citations are checked after the answer
-is written, by the sentence check, which needs no language model. The task is that of Rashkin et al. 2021 (Measuring attribution
-in natural language generation models, https://arxiv.org/abs/2112.12870).
+A language model cites as it likes: not at all, in its own form, or the wrong passage. So citations are
+checked after the answer is written, by the sentence check, which needs no language model. The task is that of
+Rashkin et al. 2021 (Measuring attribution in natural language generation models,
+https://arxiv.org/abs/2112.12870).
 """
 
 from __future__ import annotations
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttributedAnswer:
-    """`text` has corrected citations. `sentences` are its sentences in order, each as `text[start:end]` without citations. A
-    sentence with the verdict "absent" is in none of the passages; it cites none, and neither does a "weak" one.
+    """`text` has corrected citations. `sentences` are its sentences in order, each as `text[start:end]`
+    without citations. A sentence with the verdict "absent" is in none of the passages; it cites none, and
+    neither does a "weak" one.
 
-    `outcome` is "closest" if the passages are about the question but may not answer it, and "nothing" if the answer states
-    nothing.
+    `outcome` is "closest" if the passages are about the question but may not answer it, and "nothing" if the
+    answer states nothing.
     """
 
     text: str
@@ -48,14 +51,14 @@ class AttributedAnswer:
 
 
 LEAST = -2.51
-"""How far the best sentence that supports an answer may lie below the reader's threshold of one, in log odds: below that, the
-question is doubted to have an answer in the documents. It doubts a tenth of the answerable questions at most. Fitted by
-`python -m benchmarks.written_answers --judge --fit`."""
+"""How far the best sentence that supports an answer may lie below the reader's threshold of one, in log odds:
+below that, the question is doubted to have an answer in the documents. It doubts a tenth of the answerable
+questions at most. Fitted by `python -m benchmarks.written_answers --judge --fit`."""
 
 
 class AnswerCheck:
-    """Puts the citations of written answers right, and tells an answer from what is none, without a language model. Safe to
-    share between threads.
+    """Puts the citations of written answers right, and tells an answer from what is none, without a language
+    model. Safe to share between threads.
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = AnswerCheck(HuggingFaceEmbedding())
@@ -72,22 +75,32 @@ class AnswerCheck:
         attributed = attribute(answer, [passage.text for passage in passages], self.sentences)
         if not any(sentence.verdict for sentence in attributed.sentences):
             return replace(attributed, outcome="nothing")
-        return attributed if self.measure(question, attributed) >= LEAST else replace(attributed, outcome="closest")
+        return (
+            attributed
+            if self.measure(question, attributed) >= LEAST
+            else replace(attributed, outcome="closest")
+        )
 
     def measure(self, question: str, answer: AttributedAnswer) -> float:
-        """How far the log odds of answering lie above the reader's threshold, for the likeliest of the sentences of passages
-        that support the answer; -inf without any."""
+        """How far the log odds of answering lie above the reader's threshold, for the likeliest of the
+        sentences of passages that support the answer; -inf without any."""
         reader = self.sentences.reader
-        evidence = [Passage(each.evidence, 1) for each in answer.sentences if each.verdict in ("supported", "weak")]
-        best = [reader.read(remove_source_mentions(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
+        evidence = [
+            Passage(each.evidence, 1) for each in answer.sentences if each.verdict in ("supported", "weak")
+        ]
+        best = [
+            reader.read(remove_source_mentions(question), [each]).log_odds.max(initial=-np.inf)
+            for each in evidence
+        ]
         return float(max(best, default=-np.inf)) - reader.weights.answer
 
 
 def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> AttributedAnswer:
     """The answer with a citation behind each sentence that a passage supports; [n] cites `passages[n - 1]`.
 
-    A citation that the model wrote stays where its passage supports the sentence. In its place, and where the model cited
-    nothing, comes the passage that supports the sentence best. A citation of a passage that does not support it goes.
+    A citation that the model wrote stays where its passage supports the sentence. In its place, and where the
+    model cited nothing, comes the passage that supports the sentence best. A citation of a passage that does
+    not support it goes.
     """
     written = standard_citations(answer, len(passages))
     sentences = check.check(written, passages)
@@ -117,7 +130,8 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
 
 
 def cite_quotes(answer: str, passages: Sequence[str]) -> str:
-    """The answer with a citation behind each sentence that cites nothing and is in a passage word for word. Embeds nothing."""
+    """The answer with a citation behind each sentence that cites nothing and is in a passage word for word.
+    Embeds nothing."""
     text = ""
     copied = 0
     for _, end, sentence, cited in claims(answer):
@@ -129,7 +143,9 @@ def cite_quotes(answer: str, passages: Sequence[str]) -> str:
     return text + answer[copied:]
 
 
-def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:
+def _passages_to_cite(
+    sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck
+) -> list[int]:
     """The numbers of the passages to cite."""
     if sentence.verdict is None:
         return cited
@@ -143,7 +159,8 @@ def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Seq
 
 
 def _table_row(text: str, *, cites: bool) -> tuple[str, str]:
-    """The text, and the bar that ends it where it is a row of a table: what stands behind the bar is in no cell."""
+    """The text, and the bar that ends it where it is a row of a table: what stands behind the bar is in no
+    cell."""
     bar = _LAST_BAR.search(text) if cites else None
     return (text[: bar.start()], bar.group()) if bar else (text, "")
 

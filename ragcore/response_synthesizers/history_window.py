@@ -14,11 +14,14 @@ Count = Callable[[str], int]
 _OPENERS = (MessageRole.USER, MessageRole.SYSTEM)
 
 
-def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_message: int = 0) -> list[ChatMessage]:
-    """The longest end of `messages` that costs at most `tokens`; it never begins with an assistant's or a tool's message.
+def recent(
+    messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_message: int = 0
+) -> list[ChatMessage]:
+    """The longest end of `messages` that costs at most `tokens`; it never begins with an assistant's or a
+    tool's message.
 
-    If the last turn does not fit, its messages of more than `tokens` are cut to their ends; without such a message the result
-    is []. `count` gives the tokens of a text, and each message costs `per_message` more.
+    If the last turn does not fit, its messages of more than `tokens` are cut to their ends; without such a
+    message the result is []. `count` gives the tokens of a text, and each message costs `per_message` more.
     """
     costs = [count(text_to_count(message)) + per_message for message in messages]
     used = 0
@@ -38,12 +41,17 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     return _shorten_turn(turn, turn_costs, tokens, count)
 
 
-def _shorten_turn(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
+def _shorten_turn(
+    turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count
+) -> list[ChatMessage]:
     contents = [count(message.content) for message in turn]
     overlong = [content > tokens for content in contents]
     if not any(overlong):
         return []
-    room = tokens - sum(cost - content if long else cost for cost, content, long in zip(costs, contents, overlong, strict=True))
+    room = tokens - sum(
+        cost - content if long else cost
+        for cost, content, long in zip(costs, contents, overlong, strict=True)
+    )
     share = room // sum(overlong)
     if share < 1:
         return []
@@ -85,4 +93,8 @@ def head(text: str, tokens: int, count: Count) -> str:
 
 
 def _word_starts(text: str) -> list[int]:
-    return [index for index, char in enumerate(text) if not char.isspace() and (index == 0 or text[index - 1].isspace())]
+    return [
+        index
+        for index, char in enumerate(text)
+        if not char.isspace() and (index == 0 or text[index - 1].isspace())
+    ]

@@ -1,6 +1,8 @@
-"""The eight ways to make one answer out of passages. Each is a generator of the pieces, which returns the whole answer.
+"""The eight ways to make one answer out of passages. Each is a generator of the pieces, which returns the
+whole answer.
 
-An empty piece is a sign of life of a call whose words are not part of the answer, so that the reader can stop there too.
+An empty piece is a sign of life of a call whose words are not part of the answer, so that the reader can stop
+there too.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class ResponseMode(str, Enum):
     REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
     COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
     SIMPLE_SUMMARIZE = "simple_summarize"  # one call; if the passages do not fit, the longest are cut
-    TREE_SUMMARIZE = "tree_summarize"  # one call for as many passages as fit, then calls over the answers until one remains
+    # one call for as many passages as fit, then calls over the answers until one remains
+    TREE_SUMMARIZE = "tree_summarize"
     GENERATION = "generation"  # one call with the question alone; the passages are only sources
     NO_TEXT = "no_text"  # no call, only the passages
     ACCUMULATE = "accumulate"  # one call per passage; the answers stand below each other
@@ -54,15 +57,21 @@ class Prompts:
 def override_prompts(wording: Mapping[str, Prompt]) -> Prompts:
     """The default prompts, each replaced by the one that `wording` has for its name."""
     usual = Prompts()
-    return Prompts(*(wording.get(prompt.name, prompt) for prompt in (usual.text_qa, usual.refine, usual.summary, usual.simple)))
+    return Prompts(
+        *(
+            wording.get(prompt.name, prompt)
+            for prompt in (usual.text_qa, usual.refine, usual.summary, usual.simple)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesisJob:
     """The input of a mode. `workers` independent calls may run in parallel.
 
-    Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls also says whether
-    its passages contain the answer. A call that denies it does not change the answer; if all deny it, the answer is "".
+    Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls
+    also says whether its passages contain the answer. A call that denies it does not change the answer; if
+    all deny it, the answer is "".
     """
 
     llm: LLM
@@ -92,7 +101,8 @@ def tree_summarize(job: SynthesisJob) -> Pieces:
             return ""
         fewer = packer.pack(job.prompts.summary, job.variables, summaries, job.history)
         if len(fewer.calls) >= len(packed.calls):
-            # Answers as long as their passages would repeat this loop for ever. Two answers must fit into one call.
+            # Answers as long as their passages would repeat this loop for ever. Two answers must fit into one
+            # call.
             fewer = packer.pack_in_pairs(job.prompts.summary, job.variables, summaries, job.history)
         packed = fewer
     return (yield from _stream(job.llm, packed.calls[0]))
@@ -120,7 +130,9 @@ def _refine(job: SynthesisJob, most: int | None = None) -> Pieces:
     while waiting:
         prompt = job.prompts.refine if answer else job.prompts.text_qa
         variables = {**job.variables, "existing_answer": answer} if answer else job.variables
-        packed = packer.take(ask_for_verdict(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most)
+        packed = packer.take(
+            ask_for_verdict(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most
+        )
         waiting = packed.waiting
         call = packed.calls[0]
         if job.filtered:
@@ -174,8 +186,8 @@ def _silently(pieces: Pieces) -> Pieces:
 
 
 def satisfied_answer(reply: str) -> str:
-    """The "answer" of a reply to a `structured` prompt; "" where "query_satisfied" denies it. Many models reply in
-    plain words, which are the answer."""
+    """The "answer" of a reply to a `structured` prompt; "" where "query_satisfied" denies it. Many models
+    reply in plain words, which are the answer."""
     try:
         values = parse_loose_json(reply)
     except ValueError:

@@ -1,8 +1,10 @@
-"""Packing: as many passages into a call as the model's window holds, computed on the very messages that will be sent.
+"""Packing: as many passages into a call as the model's window holds, computed on the very messages that will
+be sent.
 
-Instructions, question, history, the answer so far and the passages share the window, in which room for the new answer stays
-free. If they do not fit, passages wait for the next call, a passage too big for any call is cut between sentences or words, and
-the oldest history, then the end of the answer so far, are dropped, which the span "pack" notes.
+Instructions, question, history, the answer so far and the passages share the window, in which room for the
+new answer stays free. If they do not fit, passages wait for the next call, a passage too big for any call is
+cut between sentences or words, and the oldest history, then the end of the answer so far, are dropped, which
+the span "pack" notes.
 """
 
 from __future__ import annotations
@@ -112,7 +114,9 @@ class Packer:
             step.note(shortened=sum(short is not long for short, long in zip(shorter, passages, strict=True)))
         return self.pack(prompt, variables, shorter, history)
 
-    def squeeze(self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage] = ()) -> LLMCall:
+    def squeeze(
+        self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage] = ()
+    ) -> LLMCall:
         """One call for all passages. If they do not fit, the longest are cut at their ends to one length."""
 
         def fair(room: int) -> _Chosen:
@@ -120,7 +124,9 @@ class Packer:
             limit = fair_share([self._cost(passage) for passage in fitting], room)
             shorter = tuple(self._shorter(passage, limit) for passage in fitting)
             facts: dict[str, Any] = {}
-            if cut := [short.number for short, long in zip(shorter, fitting, strict=True) if short is not long]:
+            if cut := [
+                short.number for short, long in zip(shorter, fitting, strict=True) if short is not long
+            ]:
                 facts["cut_short"] = cut
             if left_out := [passage.number for passage in passages[len(fitting) :]]:
                 facts["left_out"] = left_out
@@ -148,14 +154,24 @@ class Packer:
                 if tokens <= window:
                     break
                 limit -= tokens - window
-            step.note(passages=[passage.number for passage in chosen.passages], waiting=len(chosen.waiting), **chosen.facts)
+            step.note(
+                passages=[passage.number for passage in chosen.passages],
+                waiting=len(chosen.waiting),
+                **chosen.facts,
+            )
             step.note(tokens=tokens, window=window, **_dropped_parts(variables, history, call))
             return Packed((call,), chosen.waiting)
 
     def _without_passages(
-        self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage], limit: int
+        self,
+        prompt: Prompt,
+        variables: Variables,
+        passages: Passages,
+        history: Sequence[ChatMessage],
+        limit: int,
     ) -> LLMCall:
-        """The call without its passages; history and the answer so far are shortened if the passages need the room."""
+        """The call without its passages; history and the answer so far are shortened if the passages need the
+        room."""
         answer = str(variables.get("existing_answer", ""))
         talk = tuple(item for item in variables.get("chat_history", ()) if isinstance(item, ChatMessage))
         nothing: Variables = {"context_str": (), "existing_answer": "", "chat_history": ()}
@@ -176,7 +192,9 @@ class Packer:
         room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
-        values = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
+        values = _only_named(
+            prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk}
+        )
         return LLMCall(prompt, values, tuple(history), self._tools)
 
     def _part(self, passage: Passage, room: int) -> Passage:
@@ -192,7 +210,9 @@ class Packer:
 
     def _sent(self, call: LLMCall) -> int:
         schemas = sum(self._count(json.dumps(tool, ensure_ascii=False)) for tool in call.tools)
-        return schemas + sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in call.messages())
+        return schemas + sum(
+            self._count(text_to_count(message)) + MESSAGE_TOKENS for message in call.messages()
+        )
 
     def _cost(self, passage: Passage) -> int:
         return self._count(f"{passage}\n\n")
@@ -204,7 +224,8 @@ class Packer:
 
 
 def split(text: str, size: int, count: Callable[[str], int]) -> list[str]:
-    """`text` in parts of at most `size` tokens, cut between sentences if possible, else between words, else anywhere.
+    """`text` in parts of at most `size` tokens, cut between sentences if possible, else between words, else
+    anywhere.
 
     Only white space at the cuts is lost. A single character of more than `size` tokens is a part.
     """
@@ -251,7 +272,10 @@ _SPACE = re.compile(r"\s+")
 
 def _only_named(prompt: Prompt, variables: Variables, changed: Variables) -> dict[str, Variable]:
     """`variables` with those of `changed` that they or the prompt name."""
-    return {**variables, **{name: value for name, value in changed.items() if name in variables or name in prompt.variables}}
+    return {
+        **variables,
+        **{name: value for name, value in changed.items() if name in variables or name in prompt.variables},
+    }
 
 
 def _with_passages(call: LLMCall, passages: Passages) -> LLMCall:

@@ -20,8 +20,8 @@ GRACE = 1.0  # seconds for requests to notice that nobody reads them any more
 def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tuple[int, str], None, None]:
     """(call, piece) of all calls: first all of the first call, as they come, then of the second, and so on.
 
-    At most `workers` run at once. "" is a sign of life. The first failure ends them all; so does closing this iterator, and
-    what has not begun then never does. Each call is a child of the current span, in order.
+    At most `workers` run at once. "" is a sign of life. The first failure ends them all; so does closing this
+    iterator, and what has not begun then never does. Each call is a child of the current span, in order.
     """
     steps = [start("part", part=number, of=len(calls)) for number in range(1, len(calls) + 1)]
     queues: list[SimpleQueue[str | None]] = [SimpleQueue() for _ in calls]  # None is the end

@@ -35,12 +35,19 @@ def passages_read(trace: Span) -> set[int]:
 
 
 def _steps(trace: Span) -> list[Span]:
-    return [step for whole in (trace, *trace.children) if whole.name == "synthesize" for step in list(whole.children)]
+    return [
+        step
+        for whole in (trace, *trace.children)
+        if whole.name == "synthesize"
+        for step in list(whole.children)
+    ]
 
 
 def packs(trace: Span) -> list[Span]:
     """The steps that packed numbered passages, in the order of their calls."""
-    return [step for step in _steps(trace) if step.name == "pack" and all(step.facts.get("passages", (None,)))]
+    return [
+        step for step in _steps(trace) if step.name == "pack" and all(step.facts.get("passages", (None,)))
+    ]
 
 
 def _parts(trace: Span) -> list[Span]:
@@ -59,13 +66,16 @@ def _is_over(call: Span) -> bool:
 def _reply(call: Span) -> str | None:
     """The reply of a finished call that did not fail."""
     for step in (call, *call.children):
-        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:  # which an interrupted call does not have
+        if (
+            step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts
+        ):  # which an interrupted call does not have
             return str(step.facts["reply"])
     return None
 
 
 def latest_replies(trace: Span) -> list[str]:
-    """The replies of the last complete level of summaries, or of the first; or that of the last call in a row."""
+    """The replies of the last complete level of summaries, or of the first; or that of the last call in a
+    row."""
     levels: list[list[str | None]] = []
     for part in _parts(trace):
         if part.facts["part"] == 1:

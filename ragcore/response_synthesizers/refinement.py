@@ -16,7 +16,8 @@ _SENTENCE = re.compile(r"\s*\S.*?(?:[.!?](?=\s)|[。！？]|\n|$)", re.DOTALL)
 
 
 def improved_answer(llm: LLM, call: LLMCall) -> Generator[str, None, str]:
-    """The improved answer in pieces, and whole; "" for a reply of remarks alone, such as "The passages do not help."
+    """The improved answer in pieces, and whole; "" for a reply of remarks alone, such as "The passages do not
+    help."
 
     Sentences at the beginning wait until they are complete, as long as they are remarks.
     """
@@ -40,17 +41,23 @@ def improved_answer(llm: LLM, call: LLMCall) -> Generator[str, None, str]:
 
 
 class _Remarks:
-    """Detects a remark by its words: some are of the prompt, and hardly any of the question and its passages."""
+    """Detects a remark by its words: some are of the prompt, and hardly any of the question and its
+    passages."""
 
     def __init__(self, call: LLMCall) -> None:
         parts = [part for message in call.messages() for part in message.parts]
-        matter = " ".join(as_text(call.variables.get(name, "")) for name in ("query_str", "existing_answer", "context_str"))
-        self._wording = set(content_words(" ".join(part.text for part in parts if part.origin is Origin.INSTRUCTIONS)))
+        matter = " ".join(
+            as_text(call.variables.get(name, "")) for name in ("query_str", "existing_answer", "context_str")
+        )
+        self._wording = set(
+            content_words(" ".join(part.text for part in parts if part.origin is Origin.INSTRUCTIONS))
+        )
         self._matter = set(content_words(matter)) - self._wording
         self.over = False  # whether another sentence has begun
 
     def strip_remarks(self, text: str, *, whole: bool) -> str:
-        """The text without remarks at its beginning. Until it is `whole`, its last sentence may become one."""
+        """The text without remarks at its beginning. Until it is `whole`, its last sentence may become
+        one."""
         while not self.over and text.strip():
             sentence = _SENTENCE.match(text)
             if sentence is None:

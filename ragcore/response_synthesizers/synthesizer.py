@@ -22,7 +22,15 @@ from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
 from ragcore.response_synthesizers.packer import Passages
-from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
+from ragcore.schema import (
+    ChatMessage,
+    MetadataMode,
+    NodeWithScore,
+    QueryBundle,
+    Response,
+    TextNode,
+    as_bundle,
+)
 from ragcore.settings import services
 
 if TYPE_CHECKING:
@@ -33,7 +41,12 @@ NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 WORKERS = 4  # parallel calls
 
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
-_ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
+_ONE_ANSWER = (
+    *_REFINING,
+    ResponseMode.SIMPLE_SUMMARIZE,
+    ResponseMode.TREE_SUMMARIZE,
+    ResponseMode.GENERATION,
+)
 _SLOTS = ("text_qa", "refine", "summary", "simple")
 _KINDS: Mapping[ResponseMode, tuple[str, ...]] = {
     ResponseMode.REFINE: ("text_qa", "refine"),
@@ -46,7 +59,16 @@ _KINDS: Mapping[ResponseMode, tuple[str, ...]] = {
     ResponseMode.COMPACT_ACCUMULATE: ("text_qa",),
 }
 _OF_THE_FILE = frozenset(
-    ("title", "author", "path", "filename", "extension", "creation_date", "last_modified_date", "last_accessed_date")
+    (
+        "title",
+        "author",
+        "path",
+        "filename",
+        "extension",
+        "creation_date",
+        "last_modified_date",
+        "last_accessed_date",
+    )
 )
 
 
@@ -61,7 +83,8 @@ def source_label(node: TextNode) -> str:
 def passages_from(nodes: Sequence[NodeWithScore]) -> Passages:
     """The passages as prompts show them: citation [n] is `nodes[n - 1]`.
 
-    Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
+    Metadata that a model may see goes above the text, in the template of the node. The label replaces that of
+    the file.
     """
     best = max((hit.get_score() for hit in nodes), default=0.0)
     shares = [1.0 if hit.score is None or best <= 0 else max(hit.score, 0.0) / best for hit in nodes]
@@ -82,10 +105,11 @@ def _text_of(node: TextNode) -> str:
 class Synthesizer(PromptMixin):
     """Answers in one mode with one model. It has no state of a question: threads may share it.
 
-    `structured_answer_filtering`, for refine and compact: each call also says whether its passages contain the answer, and
-    those that do not leave the answer as it was. `output_cls`: the answer is JSON of this pydantic model, and
-    `response.response` the object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in
-    pieces, as `stream`. A template may be a PromptTemplate or a whole Prompt.
+    `structured_answer_filtering`, for refine and compact: each call also says whether its passages contain
+    the answer, and those that do not leave the answer as it was. `output_cls`: the answer is JSON of this
+    pydantic model, and `response.response` the object; not for modes that list several answers. With
+    `streaming`, `synthesize` gives the answer in pieces, as `stream`. A template may be a PromptTemplate or a
+    whole Prompt.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> hits = [NodeWithScore(TextNode("Ada wrote notes."))]
@@ -113,8 +137,8 @@ class Synthesizer(PromptMixin):
         streaming: bool = False,
         verbose: bool = False,
     ) -> None:
-        """The default model is that of `ragcore.settings.services`. With `use_async`, `workers` independent calls run in
-        parallel. `verbose` logs each trace."""
+        """The default model is that of `ragcore.settings.services`. With `use_async`, `workers` independent
+        calls run in parallel. `verbose` logs each trace."""
         self.streaming = streaming
         self.verbose = verbose
         self.llm = services().llm if llm is None else llm
@@ -127,7 +151,8 @@ class Synthesizer(PromptMixin):
         self.output_cls = output_cls
         if structured_answer_filtering and (output_cls is not None or self.mode not in _REFINING):
             raise ValueError(
-                f"structured_answer_filtering is for the modes refine and compact, without output_cls; not {mode!r}"
+                "structured_answer_filtering is for the modes refine and compact, without output_cls; "
+                f"not {mode!r}"
             )
         if output_cls is not None and self.mode not in _ONE_ANSWER:
             raise ValueError(f"output_cls is for modes that give one answer; {self.mode.value!r} does not")
@@ -141,18 +166,24 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """Without nodes there is no call; the answer states, in the question's language, that there are no passages. LLMErrors;
-        LLMProtocolError for a reply not of `output_cls`.
+        """Without nodes there is no call; the answer states, in the question's language, that there are no
+        passages. LLMErrors; LLMProtocolError for a reply not of `output_cls`.
 
-        `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is an answer to
-        improve.
+        `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is
+        an answer to improve.
         """
         answer = self.stream(
-            query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
+            query,
+            nodes,
+            history,
+            additional_source_nodes=additional_source_nodes,
+            prev_response=prev_response,
         )
         return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
-    def get_response(self, query_str: str, text_chunks: Sequence[str], prev_response: str | None = None) -> Any:
+    def get_response(
+        self, query_str: str, text_chunks: Sequence[str], prev_response: str | None = None
+    ) -> Any:
         """The answer from texts: a text, an object with `output_cls`, pieces with `streaming`.
 
         >>> from ragcore.llms import ScriptedLLM
@@ -180,9 +211,12 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> AnswerStream:
-        """The same answer in pieces, one with `output_cls`. Nothing is sent before the first piece is read."""
+        """The same answer in pieces, one with `output_cls`. Nothing is sent before the first piece is
+        read."""
         if prev_response and self.mode not in _REFINING:
-            raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
+            raise ValueError(
+                f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on"
+            )
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
         question = as_bundle(query).query_str
         extra: dict[str, Any] = {}
@@ -206,7 +240,8 @@ class Synthesizer(PromptMixin):
         history: Sequence[ChatMessage] = (),
         prev_response: str = "",
     ) -> Pieces:
-        """The answer from passages as prompts show them, in the current span. With `output_cls`, `extra` gets "output"."""
+        """The answer from passages as prompts show them, in the current span. With `output_cls`, `extra` gets
+        "output"."""
         variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
         if prev_response:
             variables["existing_answer"] = prev_response
@@ -215,7 +250,9 @@ class Synthesizer(PromptMixin):
             variables["output_schema"] = json.dumps(self.output_cls.model_json_schema(), ensure_ascii=False)
             kinds = (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple)
             prompts = Prompts(*map(in_form, kinds))
-        job = SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
+        job = SynthesisJob(
+            self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered
+        )
         pieces = run(self.mode, job)
         if self.output_cls is not None:
             return _in_form(pieces, self.output_cls, extra)
@@ -236,7 +273,9 @@ class Refine(Synthesizer):
     """One call per passage, each improving the answer.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> Refine(llm=ScriptedLLM(["1843", "In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    >>> Refine(llm=ScriptedLLM(["1843", "In 1843."])).get_response(
+    ...     "When?", ["Ada wrote notes.", "It was 1843."]
+    ... )
     'In 1843.'
     """
 
@@ -247,7 +286,9 @@ class CompactAndRefine(Synthesizer):
     """The same with as many passages in a call as fit.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> CompactAndRefine(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    >>> CompactAndRefine(llm=ScriptedLLM(["In 1843."])).get_response(
+    ...     "When?", ["Ada wrote notes.", "It was 1843."]
+    ... )
     'In 1843.'
     """
 
@@ -256,7 +297,9 @@ class TreeSummarize(Synthesizer):
     """Answers from as many passages as fit a call, then an answer from these answers.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> TreeSummarize(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    >>> TreeSummarize(llm=ScriptedLLM(["In 1843."])).get_response(
+    ...     "When?", ["Ada wrote notes.", "It was 1843."]
+    ... )
     'In 1843.'
     """
 
@@ -300,7 +343,11 @@ class CompactAndAccumulate(Synthesizer):
     """An answer for as many passages as fit a call, one below the other.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> print(CompactAndAccumulate(llm=ScriptedLLM(["Both."])).get_response("What?", ["One passage.", "Another."]))
+    >>> print(
+    ...     CompactAndAccumulate(llm=ScriptedLLM(["Both."])).get_response(
+    ...         "What?", ["One passage.", "Another."]
+    ...     )
+    ... )
     Response 1: Both.
     """
 
@@ -337,7 +384,9 @@ def count_calls(step: Span, pieces: Generator[str, None, object]) -> Generator[s
         yield from pieces
     finally:
         spent = step.total_tokens()
-        step.note(calls=len(step.spans("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
+        step.note(
+            calls=len(step.spans("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion
+        )
 
 
 def get_response_synthesizer(
@@ -378,5 +427,9 @@ def get_response_synthesizer(
 def _reword(prompts: Prompts, templates: Mapping[str, Wording | None], llm: LLM) -> Prompts:
     """`prompts` with these templates in the place of the default ones."""
     usual = Prompts()
-    new = {kind: replace_prompt(getattr(usual, kind), template, llm) for kind, template in templates.items() if template}
+    new = {
+        kind: replace_prompt(getattr(usual, kind), template, llm)
+        for kind, template in templates.items()
+        if template
+    }
     return replace(prompts, **new)

@@ -8,15 +8,23 @@ if TYPE_CHECKING:
     from ragcore.indices.document_summary.retrievers import (
         DocumentSummaryIndexEmbeddingRetriever as DocumentSummaryIndexEmbeddingRetriever,
     )
-    from ragcore.indices.document_summary.retrievers import DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever
+    from ragcore.indices.document_summary.retrievers import (
+        DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever,
+    )
     from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever as KeywordTableRetriever
-    from ragcore.indices.keyword_table.retrievers import KeywordTableSimpleRetriever as KeywordTableSimpleRetriever
-    from ragcore.indices.summary.retrievers import SummaryIndexEmbeddingRetriever as SummaryIndexEmbeddingRetriever
+    from ragcore.indices.keyword_table.retrievers import (
+        KeywordTableSimpleRetriever as KeywordTableSimpleRetriever,
+    )
+    from ragcore.indices.summary.retrievers import (
+        SummaryIndexEmbeddingRetriever as SummaryIndexEmbeddingRetriever,
+    )
     from ragcore.indices.summary.retrievers import SummaryIndexLLMRetriever as SummaryIndexLLMRetriever
     from ragcore.indices.summary.retrievers import SummaryIndexRetriever as SummaryIndexRetriever
     from ragcore.indices.tree.retrievers import TreeAllLeafRetriever as TreeAllLeafRetriever
     from ragcore.indices.tree.retrievers import TreeRootRetriever as TreeRootRetriever
-    from ragcore.indices.tree.retrievers import TreeSelectLeafEmbeddingRetriever as TreeSelectLeafEmbeddingRetriever
+    from ragcore.indices.tree.retrievers import (
+        TreeSelectLeafEmbeddingRetriever as TreeSelectLeafEmbeddingRetriever,
+    )
     from ragcore.indices.tree.retrievers import TreeSelectLeafRetriever as TreeSelectLeafRetriever
     from ragcore.retrievers.auto import VectorIndexAutoRetriever as VectorIndexAutoRetriever
     from ragcore.retrievers.auto_merging import AutoMergingRetriever as AutoMergingRetriever

@@ -1,4 +1,5 @@
-"""Small passages to retrieve, large ones to read: a passage replaces its parts if enough of them are retrieved."""
+"""Small passages to retrieve, large ones to read: a passage replaces its parts if enough of them are
+retrieved."""
 
 from __future__ import annotations
 
@@ -21,16 +22,18 @@ class NodesById(Protocol):
 
 
 class AutoMergingRetriever(BaseRetriever):
-    """Retrieves leaves of a hierarchy with `vector_retriever`, and repeats two steps until neither changes the results:
+    """Retrieves leaves of a hierarchy with `vector_retriever`, and repeats two steps until neither changes
+    the results:
 
-    - if exactly one passage of the document lies between two consecutive results, it is added between them, once, with the mean
-      of their scores;
-    - if more than `simple_ratio_thresh` (a share, 0 to 1) of a node's children are among the results, the node replaces them,
-      with the mean of their scores.
+    - if exactly one passage of the document lies between two consecutive results, it is added between them,
+      once, with the mean of their scores;
+    - if more than `simple_ratio_thresh` (a share, 0 to 1) of a node's children are among the results, the
+      node replaces them, with the mean of their scores.
 
-    Best first, ties in their order. A score of None counts as 0. The nodes come from `storage_context`, a docstore or a store;
-    a missing parent is a StoreError, a missing passage between two others is skipped. If links go in circles, a node is never
-    replaced by one that it replaced. In the trace: `leaves` (the results of the retriever), `merged` and `filled_in`.
+    Best first, ties in their order. A score of None counts as 0. The nodes come from `storage_context`, a
+    docstore or a store; a missing parent is a StoreError, a missing passage between two others is skipped. If
+    links go in circles, a node is never replaced by one that it replaced. In the trace: `leaves` (the results
+    of the retriever), `merged` and `filled_in`.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.indices import VectorStoreIndex
@@ -72,7 +75,9 @@ class AutoMergingRetriever(BaseRetriever):
         gaps = {
             middle: fmean((hit.get_score(), after.get_score()))
             for hit, after in pairwise(hits)
-            if (middle := hit.node.next_id) is not None and middle == after.node.prev_id and middle not in present
+            if (middle := hit.node.next_id) is not None
+            and middle == after.node.prev_id
+            and middle not in present
         }
         between = self._nodes(list(gaps))
         complete: list[NodeWithScore] = []
@@ -84,7 +89,9 @@ class AutoMergingRetriever(BaseRetriever):
                 filled.append(middle)
         return complete
 
-    def _with_parents(self, hits: Sequence[NodeWithScore], merged: dict[str, list[str]]) -> list[NodeWithScore]:
+    def _with_parents(
+        self, hits: Sequence[NodeWithScore], merged: dict[str, list[str]]
+    ) -> list[NodeWithScore]:
         siblings: dict[str, list[NodeWithScore]] = {}
         for hit in hits:
             if hit.node.parent_id is not None:
@@ -96,7 +103,8 @@ class AutoMergingRetriever(BaseRetriever):
         for id_, below in siblings.items():
             if id_ not in parents:
                 raise StoreError(
-                    f"The passage {below[0].node.id_!r} is part of {id_!r}, which is not in the document store.",
+                    f"The passage {below[0].node.id_!r} is part of {id_!r}, which is not in the "
+                    "document store.",
                     hint="Put the nodes of all levels there: storage_context.docstore.add_documents(nodes)",
                 )
             children = [child for child in below if id_ not in _merged_into(child.node.id_, merged)]

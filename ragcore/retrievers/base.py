@@ -17,7 +17,9 @@ from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 logger = logging.getLogger(__name__)
-_callers: ContextVar[tuple[int, ...]] = ContextVar("_callers", default=())  # retrievers and engines that wait for this answer
+_callers: ContextVar[tuple[int, ...]] = ContextVar(
+    "_callers", default=()
+)  # retrievers and engines that wait for this answer
 
 
 class Retriever(Protocol):
@@ -25,12 +27,13 @@ class Retriever(Protocol):
 
 
 class BaseRetriever(PromptMixin, ABC):
-    """Subclasses have `_retrieve`, which may take the question alone, and a `name`. It has no state of a question: threads may
-    share it. With `verbose` it logs the trace of each question.
+    """Subclasses have `_retrieve`, which may take the question alone, and a `name`. It has no state of a
+    question: threads may share it. With `verbose` it logs the trace of each question.
 
     >>> class First(BaseRetriever):
     ...     def __init__(self, nodes):
     ...         self.nodes = nodes
+    ...
     ...     def _retrieve(self, query):
     ...         return [NodeWithScore(node, 1.0) for node in self.nodes[:1]]
     >>> First([TextNode("A boat is red."), TextNode("It sails.")]).retrieve("Which colour?")[0].text
@@ -52,12 +55,15 @@ class BaseRetriever(PromptMixin, ABC):
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The passages for a question, best first, each once. QuestionError for an empty question.
 
-        The object of an IndexNode replaces it: a node, with its score; the passages of a retriever; or the answer of a query
-        engine, as a passage. An IndexNode that leads back to itself stays. The span "retrieve" notes `retriever`, `question`
-        and `found`, a list of {"id", "score"}; after objects were followed also `followed`, the same list of the result.
+        The object of an IndexNode replaces it: a node, with its score; the passages of a retriever; or the
+        answer of a query engine, as a passage. An IndexNode that leads back to itself stays. The span
+        "retrieve" notes `retriever`, `question` and `found`, a list of {"id", "score"}; after objects were
+        followed also `followed`, the same list of the result.
         """
         bundle = as_bundle(query)
-        if bundle.embedding is None and not any(text.strip() for text in (bundle.query_str, *bundle.embedding_strs)):
+        if bundle.embedding is None and not any(
+            text.strip() for text in (bundle.query_str, *bundle.embedding_strs)
+        ):
             raise QuestionError("There is no question.", hint="Type what you want to know.")
         with span("retrieve", retriever=self.name, question=bundle.query_str) as step, _as_caller(self):
             hits = list(self._retrieve(bundle, step))
@@ -103,7 +109,8 @@ def _as_caller(caller: object) -> Iterator[None]:
 
 
 def _follow(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
-    """`passed` are the ids of the followed nodes; a node that leads back to one of them is returned itself."""
+    """`passed` are the ids of the followed nodes; a node that leads back to one of them is returned
+    itself."""
     target = _object_of(hit)
     score = 1.0 if hit.score is None else hit.score  # not `hit.score or 1.0`, which would replace 0.0
     if isinstance(target, NodeWithScore):
@@ -122,5 +129,6 @@ def _follow(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()
         yield from hits
     else:
         raise ValueError(
-            f"node {hit.node.id_!r} stands for a {type(target).__name__}, which is no node, retriever or query engine"
+            f"node {hit.node.id_!r} stands for a {type(target).__name__}, which is no node, retriever "
+            "or query engine"
         )

@@ -55,7 +55,8 @@ class BM25Retriever(BaseRetriever):
         *,
         filters: MetadataFilters | None = None,
     ) -> BM25Retriever:
-        """Over the present passages of an index, a list or a document store. ValueError unless there is exactly one of them."""
+        """Over the present passages of an index, a list or a document store. ValueError unless there is
+        exactly one of them."""
         if [index, nodes, docstore].count(None) != 2:
             raise ValueError("give one of index, nodes and docstore, whose passages are to be found")
         if index is not None:
@@ -66,7 +67,9 @@ class BM25Retriever(BaseRetriever):
         store = MemoryStore()
         for split in group_by_document(nodes or (), ()):
             # a store requires a vector for each passage; nothing compares these
-            store.upsert(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
+            store.upsert(
+                split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes]
+            )
         return cls(store, similarity_top_k, filters=filters)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:

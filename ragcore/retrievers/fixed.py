@@ -27,7 +27,8 @@ class ChosenPassages(BaseRetriever):
 
 
 class AllPassages(BaseRetriever):
-    """Each passage once, without a score: documents oldest first, in reading order. `document_ids`: None is all of them."""
+    """Each passage once, without a score: documents oldest first, in reading order. `document_ids`: None is
+    all of them."""
 
     name = "everything"
 

@@ -1,6 +1,7 @@
 """One list of passages from those of several retrievers.
 
-reciprocal_rerank is reciprocal rank fusion (Cormack et al. 2009, https://doi.org/10.1145/1571941.1572114) with ranks from 0.
+reciprocal_rerank is reciprocal rank fusion (Cormack et al. 2009, https://doi.org/10.1145/1571941.1572114)
+with ranks from 0.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ WORKERS = 4
 class QueryFusionRetriever(BaseRetriever):
     """Retrieves for the question and for similar questions in parallel, and fuses the results; see `fuse`.
 
-    The model writes the similar questions in one call. There are at most `num_queries` in all; with 1 there is no call.
+    The model writes the similar questions in one call. There are at most `num_queries` in all; with 1 there
+    is no call.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.retrievers import BM25Retriever
     >>> from ragcore.schema import TextNode
-    >>> bm25 = BM25Retriever.from_defaults(nodes=[TextNode("The valve is bronze."), TextNode("The rope is steel.")])
+    >>> bm25 = BM25Retriever.from_defaults(
+    ...     nodes=[TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    ... )
     >>> fusion = QueryFusionRetriever([bm25], ScriptedLLM(["What is the rope made of?"]), num_queries=2)
     >>> fusion.retrieve("Which rope?")[0].text
     'The rope is steel.'
@@ -91,10 +95,11 @@ def fuse(
 ) -> list[NodeWithScore]:
     """The passages of all lists, each once, best first; ties in their order.
 
-    `weights` are the retrievers' shares and add up to 1; `lists` are their results for the first question, then for the next.
-    Scores: reciprocal_rerank sums weight * len(weights) / (rank + 60), rank from 0; relative_score sums weight / num_queries *
-    the score brought to 0..1 between the list's lowest and highest; dist_based_score the same between three standard
-    deviations below and above the list's mean; simple takes the highest score and knows no weights.
+    `weights` are the retrievers' shares and add up to 1; `lists` are their results for the first question,
+    then for the next. Scores: reciprocal_rerank sums weight * len(weights) / (rank + 60), rank from 0;
+    relative_score sums weight / num_queries * the score brought to 0..1 between the list's lowest and
+    highest; dist_based_score the same between three standard deviations below and above the list's mean;
+    simple takes the highest score and knows no weights.
     """
     nodes = {hit.node.id_: hit.node for hits in lists for hit in reversed(hits)}
     scores: dict[str, float] = {}
@@ -109,16 +114,23 @@ def fuse(
         else:
             scale = _scale(hits, mode)
             for hit in hits:
-                scores[hit.node.id_] = scores.get(hit.node.id_, 0.0) + weight * scale(hit.get_score()) / num_queries
-    return [NodeWithScore(nodes[id_], score) for id_, score in sorted(scores.items(), key=lambda item: -item[1])]
+                scores[hit.node.id_] = (
+                    scores.get(hit.node.id_, 0.0) + weight * scale(hit.get_score()) / num_queries
+                )
+    return [
+        NodeWithScore(nodes[id_], score) for id_, score in sorted(scores.items(), key=lambda item: -item[1])
+    ]
 
 
 def checked_weights(weights: Sequence[float] | None, count: int) -> tuple[float, ...]:
-    """Shares that add up to 1; equal ones for None. ValueError for another number of weights, or none above 0."""
+    """Shares that add up to 1; equal ones for None. ValueError for another number of weights, or none above
+    0."""
     if weights is None:
         return (1.0 / count,) * count if count else ()
     if len(weights) != count or min(weights, default=0.0) < 0 or not sum(weights) > 0:
-        raise ValueError(f"{count} weights that are not negative and not all 0 are needed, not {list(weights)}")
+        raise ValueError(
+            f"{count} weights that are not negative and not all 0 are needed, not {list(weights)}"
+        )
     return tuple(weight / sum(weights) for weight in weights)
 
 

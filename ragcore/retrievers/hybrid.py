@@ -1,14 +1,19 @@
-"""Passages by meaning and by words together: words find what vectors miss, such as a name or a number, and vice versa.
+"""Passages by meaning and by words together: words find what vectors miss, such as a name or a number, and
+vice versa.
 
-score = COSINE_SHARE * cosine + (1 - COSINE_SHARE) * BM25 / (the question's highest BM25), a convex combination as in Bruch et
-al. 2023 (https://arxiv.org/abs/2210.11934). `docs/choices.md` has the measurements behind it and behind these rules:
+score = COSINE_SHARE * cosine + (1 - COSINE_SHARE) * BM25 / (the question's highest BM25), a convex
+combination as in Bruch et al. 2023 (https://arxiv.org/abs/2210.11934). `docs/choices.md` has the measurements
+behind it and behind these rules:
 
-- The share of the cosine falls to FOREIGN_SHARE with the letters of scripts that the bundled embedder does not know.
+- The share of the cosine falls to FOREIGN_SHARE with the letters of scripts that the bundled embedder does
+  not know.
 - Cosines of the multilingual embedder are scaled over the candidates, see `multilingual_scores`.
-- With `feedback`, the mean cosine to the LIKED best by this score is added to the cosine (pseudo-relevance feedback, Rocchio
-  1971), and the sum is brought back to 0 to 1.
-- If the question names a document of which many passages are candidates, other documents have OTHERS of their score.
-- "The author" of a question is looked up as "I", as nearly all that a text says of its author is in the first person.
+- With `feedback`, the mean cosine to the LIKED best by this score is added to the cosine (pseudo-relevance
+  feedback, Rocchio 1971), and the sum is brought back to 0 to 1.
+- If the question names a document of which many passages are candidates, other documents have OTHERS of their
+  score.
+- "The author" of a question is looked up as "I", as nearly all that a text says of its author is in the first
+  person.
 - Passages that are far behind the best, in score and in meaning, can be dropped.
 """
 
@@ -44,15 +49,18 @@ FOREIGN_SHARE = 0.2  # COSINE_SHARE for a question in scripts that the bundled e
 MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8  # factor of the other documents then
 LEAST_SCORE = 0.65  # share of the best score
-LEAST_COSINE = 0.9  # share of the highest cosine among the best; a passage below both shares is far weaker than the best
+LEAST_COSINE = (
+    0.9  # share of the highest cosine among the best; a passage below both shares is far weaker than the best
+)
 LAST_LATIN = "\u024f"  # the last Latin letter in the order of Unicode
 
 
 class HybridRetriever(BaseRetriever):
     """The `top_k` best of the `pool` best by cosine and the `pool` best by BM25. Scores are 0 to 1.
 
-    `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`: the weight of the
-    likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
+    `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`:
+    the weight of the likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than
+    the best.
 
     `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`. The span also
     notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25`
@@ -106,7 +114,11 @@ class HybridRetriever(BaseRetriever):
         meanings = min_max(cosines) if multilingual else cosines  # cosines as they count in the score
         best_meaning = max((meaning for meaning in meanings.values() if meaning is not None), default=1.0)
         factors = _factors(query.query_str, nodes.values())
-        usual = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
+        usual = (
+            usual_share(query.query_str, self._embedder.name)
+            if self._cosine_share is None
+            else self._cosine_share
+        )
         by_language = multilingual and self._cosine_share is None
         foreign = in_other_languages(query.query_str, nodes.values()) if by_language else set()
 
@@ -124,34 +136,48 @@ class HybridRetriever(BaseRetriever):
         ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
         absent = None if len(keyword_hits) == self._pool else 0.0
         facts: list[dict[str, Any]] = [
-            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)} for id_ in ranked
+            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)}
+            for id_ in ranked
         ]
         best_facts = facts[: self._top_k]
         if not self._weaker:
             best_facts = _drop_weaker(best_facts, base, meanings)
-        step.note(found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k])
+        step.note(
+            found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k]
+        )
         return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best_facts]
 
-    def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
+    def _candidates(
+        self, query: QueryBundle, step: Span
+    ) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
         """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
         query = replace(query, query_str=in_first_person(query.query_str))
         vector = query_vector(self._embedder, query)
-        return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
+        return (
+            vector,
+            self._near(vector, step),
+            self._store.keyword_search(query.query_str, self._pool, self._scope),
+        )
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
-        """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a rebuild."""
+        """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a
+        rebuild."""
         try:
             return self._store.search(vector, self._pool, self._scope)
         except DamagedStoreError as error:
             step.note(damaged=error.what)
             return []
 
-    def _cosines(self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None) -> dict[str, float | None]:
+    def _cosines(
+        self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None
+    ) -> dict[str, float | None]:
         """The cosines by id, None for a damaged vector; without deleted passages."""
         if vectors is None:
             return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
-        known: dict[str, float | None] = {id_: float(vectors[id_] @ vector / length) for id_ in ids if id_ in vectors}
+        known: dict[str, float | None] = {
+            id_: float(vectors[id_] @ vector / length) for id_ in ids if id_ in vectors
+        }
         without = [id_ for id_ in ids if id_ not in known]
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
 
@@ -199,8 +225,8 @@ def _drop_weaker(
 
 
 def usual_share(question: str, embedder: str) -> float:
-    """The share of cosines in the score. It depends on the letters of the question if the embedder of this name is the bundled
-    one, which knows Latin letters; others are assumed to know all."""
+    """The share of cosines in the score. It depends on the letters of the question if the embedder of this
+    name is the bundled one, which knows Latin letters; others are assumed to know all."""
     if question.isascii() or not embedder.startswith(bundled_model.NAME):
         return COSINE_SHARE
     letters = [letter for letter in question if letter.isalpha()]
@@ -209,5 +235,6 @@ def usual_share(question: str, embedder: str) -> float:
 
 
 def usual_feedback(cosine_share: float | None) -> float:
-    """FEEDBACK; 0 if the share of the cosine was chosen explicitly, because then only that share determines the scores."""
+    """FEEDBACK; 0 if the share of the cosine was chosen explicitly, because then only that share determines
+    the scores."""
     return FEEDBACK if cosine_share is None else 0.0

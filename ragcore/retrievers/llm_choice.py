@@ -12,11 +12,13 @@ from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.text.rank_replies import parse_ranking
 
 
-def choose_texts(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
+def choose_texts(
+    llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4
+) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order.
 
-    One call ranks `batch_size` texts; `workers` calls run in parallel. Each has a span "choose" with the number `chosen`, and
-    `unreadable` if the reply names no text.
+    One call ranks `batch_size` texts; `workers` calls run in parallel. Each has a span "choose" with the
+    number `chosen`, and `unreadable` if the reply names no text.
     """
     if batch_size < 1:
         raise ValueError(f"the batch size is {batch_size}; it must be at least 1")
@@ -29,5 +31,7 @@ def choose_texts(llm: LLM, question: str, texts: Sequence[str], batch_size: int,
             step.note(chosen=len(chosen), **({"unreadable": True} if reply.strip() and not chosen else {}))
         return chosen
 
-    chosen = [pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch]
+    chosen = [
+        pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch
+    ]
     return sorted(chosen, key=lambda pair: (-pair[1], pair[0]))

@@ -26,7 +26,8 @@ class BaseQueryTransform(PromptMixin, ABC):
     verbose: bool = False
 
     def run(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
-        """A new question; `query` stays as it is. Each subclass documents the `metadata` that it reads. LLMErrors."""
+        """A new question; `query` stays as it is. Each subclass documents the `metadata` that it reads.
+        LLMErrors."""
         bundle = as_bundle(query)
         with span("transform_query", transform=type(self).__name__, question=bundle.query_str) as step:
             changed = self._run(bundle, metadata or {})
@@ -43,7 +44,8 @@ class BaseQueryTransform(PromptMixin, ABC):
 
 
 class HyDEQueryTransform(BaseQueryTransform):
-    """Searches for a passage that the model imagines as the answer (HyDE, Gao et al. 2022, https://arxiv.org/abs/2212.10496).
+    """Searches for a passage that the model imagines as the answer (HyDE, Gao et al. 2022,
+    https://arxiv.org/abs/2212.10496).
 
     The answer is still to the question. With `include_original` its own words are embedded too.
 
@@ -54,7 +56,9 @@ class HyDEQueryTransform(BaseQueryTransform):
 
     prompt_attributes: ClassVar = {"hyde_prompt": "_prompt"}
 
-    def __init__(self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True) -> None:
+    def __init__(
+        self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True
+    ) -> None:
         self._llm = services(llm).llm
         self._prompt = replace_prompt(HYDE, hyde_prompt, self._llm)
         self._include_original = include_original
@@ -73,7 +77,9 @@ class DecomposeQueryTransform(BaseQueryTransform):
 
     prompt_attributes: ClassVar = {"decompose_query_prompt": "_prompt"}
 
-    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE, verbose: bool = False) -> None:
+    def __init__(
+        self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE, verbose: bool = False
+    ) -> None:
         self._llm = services(llm).llm
         self.verbose = verbose
         self._prompt = replace_prompt(DECOMPOSE, decompose_query_prompt, self._llm)
@@ -83,13 +89,19 @@ class DecomposeQueryTransform(BaseQueryTransform):
         return QueryBundle(query.query_str if is_none(question) else question)
 
     def _next_question(self, query: QueryBundle, metadata: Mapping[str, str]) -> str:
-        known = {"context_str": metadata.get("index_summary", ""), "existing_answer": metadata.get("prev_reasoning", "")}
-        reply = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str, **known})).text.strip()
+        known = {
+            "context_str": metadata.get("index_summary", ""),
+            "existing_answer": metadata.get("prev_reasoning", ""),
+        }
+        reply = self._llm.generate(
+            LLMCall(self._prompt, {"query_str": query.query_str, **known})
+        ).text.strip()
         return reply or query.query_str
 
 
 class StepDecomposeQueryTransform(DecomposeQueryTransform):
-    """The next question in a chain, or "None". Also reads `prev_reasoning`, the questions and answers so far."""
+    """The next question in a chain, or "None". Also reads `prev_reasoning`, the questions and answers so
+    far."""
 
     prompt_attributes: ClassVar = {"step_decompose_query_prompt": "_prompt"}
 

@@ -18,14 +18,17 @@ class QueryEngine(Protocol):
 class RecursiveRetriever(BaseRetriever):
     """Begins with the retriever `root_id`, and replaces each IndexNode with the object of its `index_id`:
 
-    a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`; or the answer of an
-    engine of `query_engine_dict`. Each is visited once per question, so that circles end. ValueError for an id that does not
-    exist, or exists twice.
+    a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`;
+    or the answer of an engine of `query_engine_dict`. Each is visited once per question, so that circles end.
+    ValueError for an id that does not exist, or exists twice.
 
     >>> from ragcore.indices import SummaryIndex
     >>> top = SummaryIndex([IndexNode("About boats", index_id="boats")]).as_retriever()
     >>> boats = SummaryIndex([TextNode("A boat is red.")]).as_retriever()
-    >>> [hit.text for hit in RecursiveRetriever("top", {"top": top, "boats": boats}).retrieve("Which colour?")]
+    >>> [
+    ...     hit.text
+    ...     for hit in RecursiveRetriever("top", {"top": top, "boats": boats}).retrieve("Which colour?")
+    ... ]
     ['A boat is red.']
     """
 
@@ -40,7 +43,9 @@ class RecursiveRetriever(BaseRetriever):
         verbose: bool = False,
     ) -> None:
         if root_id not in retriever_dict:
-            raise ValueError(f"root_id is {root_id!r}, which is none of the retrievers {sorted(retriever_dict)}")
+            raise ValueError(
+                f"root_id is {root_id!r}, which is none of the retrievers {sorted(retriever_dict)}"
+            )
         self.verbose = verbose
         self._root_id = root_id
         self._retrievers = dict(retriever_dict)
@@ -56,7 +61,9 @@ class RecursiveRetriever(BaseRetriever):
         step.note(visited=list(visited))
         return hits
 
-    def _from(self, retriever: Retriever, query: QueryBundle, visited: dict[str, None]) -> Iterator[NodeWithScore]:
+    def _from(
+        self, retriever: Retriever, query: QueryBundle, visited: dict[str, None]
+    ) -> Iterator[NodeWithScore]:
         for hit in retriever.retrieve(query):
             if isinstance(hit.node, IndexNode) and hit.node.index_id:
                 yield from self._at(hit.node, hit.score, query, visited)
@@ -80,4 +87,6 @@ class RecursiveRetriever(BaseRetriever):
             else:
                 yield NodeWithScore(target.copy(), score)
         else:
-            raise ValueError(f"node {node.id_!r} names {node.index_id!r}, which is no node, retriever or query engine here")
+            raise ValueError(
+                f"node {node.id_!r} names {node.index_id!r}, which is no node, retriever or query engine here"
+            )

@@ -30,9 +30,13 @@ class RouterRetriever(BaseRetriever):
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
     >>> from ragcore.tools import RetrieverTool
-    >>> boats, trees = (SummaryIndex([TextNode(text)]).as_retriever() for text in ("Red boat.", "Green tree."))
+    >>> boats, trees = (
+    ...     SummaryIndex([TextNode(text)]).as_retriever() for text in ("Red boat.", "Green tree.")
+    ... )
     >>> tools = [RetrieverTool.from_defaults(boats, "boats"), RetrieverTool.from_defaults(trees, "trees")]
-    >>> router = RouterRetriever.from_defaults(tools, llm=ScriptedLLM(['{"choice": 2, "reason": "It is about trees."}']))
+    >>> router = RouterRetriever.from_defaults(
+    ...     tools, llm=ScriptedLLM(['{"choice": 2, "reason": "It is about trees."}'])
+    ... )
     >>> router.retrieve("Which tree?")[0].text
     'Green tree.'
     """
@@ -41,7 +45,10 @@ class RouterRetriever(BaseRetriever):
     prompt_parts: ClassVar = {"selector": "_selector"}
 
     def __init__(
-        self, selector: BaseSelector | None, retriever_tools: Sequence[RetrieverToolLike], llm: LLM | None = None
+        self,
+        selector: BaseSelector | None,
+        retriever_tools: Sequence[RetrieverToolLike],
+        llm: LLM | None = None,
     ) -> None:
         if not retriever_tools:
             raise ValueError("a router needs at least one retriever tool")

@@ -1,7 +1,9 @@
-"""Selects passages for a summary, because a request such as "Summarise these documents" resembles none of them.
+"""Selects passages for a summary, because a request such as "Summarise these documents" resembles none of
+them.
 
-Each document contributes central passages that do not repeat each other, a spreadsheet also a description of its whole table.
-More than DOCUMENTS are grouped by topic; each group contributes its central passages and the names of its documents.
+Each document contributes central passages that do not repeat each other, a spreadsheet also a description of
+its whole table. More than DOCUMENTS are grouped by topic; each group contributes its central passages and the
+names of its documents.
 """
 
 from __future__ import annotations
@@ -32,18 +34,22 @@ if TYPE_CHECKING:
 
     from ragcore.schema import Vectors
 
-LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
+LOOKED_AT = (
+    600  # passages, evenly spread: finding the central ones takes time with the square of their number
+)
 DOCUMENTS = 40  # that are summarised one by one; more are grouped
 MOST = 60  # passages of an overview, unless `top_k` is more
 PER_GROUP = 3  # passages, of different documents if possible
 NAMED = 40  # documents of a group that are named
 OPENING = 0.5  # what being a document's first passage counts, where being its most central one counts 1
 
-REPEATED = 0.97  # cosine to a passage of another document, from which it is a disclaimer or a letterhead that both have
+# cosine to a passage of another document, from which it is a disclaimer or a letterhead that both have
+REPEATED = 0.97
 
 
 class OverviewRetriever(BaseRetriever):
-    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `fallback`.
+    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever
+    `fallback`.
 
     Each document gives at least one passage, and up to `per_document` as far as MOST allows.
     """
@@ -88,7 +94,9 @@ class OverviewRetriever(BaseRetriever):
         if not is_summary_request(message):
             return None
         among = self._document_ids
-        documents = [document for document in self._store.documents() if among is None or document.id_ in among]
+        documents = [
+            document for document in self._store.documents() if among is None or document.id_ in among
+        ]
         topic, names = topic_of(message), {document.name for document in documents}
         if quoted := quoted_names(message, names):
             return [document for document in documents if document.name in quoted]
@@ -100,10 +108,16 @@ class OverviewRetriever(BaseRetriever):
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
         """About LOOKED_AT of the documents' passages, evenly spread, with their vectors."""
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
-        places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
-        chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage
+        places = [
+            (document.id_, place) for document in documents for place in range(0, document.passages, every)
+        ]
+        chosen = places[
+            :: max(len(places) // LOOKED_AT, 1)
+        ]  # more documents than that: not each has a passage
         ids: list[str] = []
-        for id_, of_document in groupby(chosen, key=itemgetter(0)):  # of thousands of documents only some have passages here
+        for id_, of_document in groupby(
+            chosen, key=itemgetter(0)
+        ):  # of thousands of documents only some have passages here
             passages = self._store.passage_ids(id_)
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)
@@ -115,7 +129,10 @@ class OverviewRetriever(BaseRetriever):
         chosen = sorted(diverse(scores, vectors, of_document, dict.fromkeys(of_document, each)))
         tables = [self._description(nodes[rows[0]], language) for rows in documents]
         return [
-            NodeWithScore(_annotate(nodes[row], {TABLE: tables[of_document[row]]}), float(np.clip(scores[row], 0.0, 1.0)))
+            NodeWithScore(
+                _annotate(nodes[row], {TABLE: tables[of_document[row]]}),
+                float(np.clip(scores[row], 0.0, 1.0)),
+            )
             for row in chosen
         ]
 
@@ -123,9 +140,13 @@ class OverviewRetriever(BaseRetriever):
         """A description of a document's whole table; "" if its first passage is not part of a table."""
         if not first.ref_doc_id or not tables_in(first.text):
             return ""
-        return " ".join(describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text))
+        return " ".join(
+            describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text)
+        )
 
-    def _of_groups(self, nodes: Sequence[TextNode], names: Mapping[str, str], language: str) -> list[NodeWithScore]:
+    def _of_groups(
+        self, nodes: Sequence[TextNode], names: Mapping[str, str], language: str
+    ) -> list[NodeWithScore]:
         vectors, documents, _ = _measure(nodes)
         group_of = topic_groups(np.stack([unit(vectors[rows].mean(axis=0)) for rows in documents]))
         titles = group_names(["\n\n".join(nodes[row].text for row in rows) for rows in documents], group_of)
@@ -135,8 +156,12 @@ class OverviewRetriever(BaseRetriever):
             rows = [row for of_document in members for row in of_document]
             central = centrality(vectors[rows])
             of_document = [place for place, own in enumerate(members) for _ in own]
-            first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[:PER_GROUP]
-            listing = list_names([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
+            first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[
+                :PER_GROUP
+            ]
+            listing = list_names(
+                [names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language
+            )
             notes = {GROUP: title, DOCUMENTS_OF_GROUP: listing}
             hits += [NodeWithScore(_annotate(nodes[rows[at]], notes), float(central[at])) for at in first]
         return hits
@@ -149,7 +174,8 @@ def _annotate(node: TextNode, notes: Mapping[str, str]) -> TextNode:
 
 
 def _measure(nodes: Sequence[TextNode]) -> tuple[Vectors, list[list[int]], npt.NDArray[np.float64]]:
-    """Unit vectors (n, d), the rows of each document, and how well each passage stands for its document (n,)."""
+    """Unit vectors (n, d), the rows of each document, and how well each passage stands for its document
+    (n,)."""
     vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
     documents: dict[str | None, list[int]] = {}
     for row, node in enumerate(nodes):

@@ -1,4 +1,5 @@
-"""Passages of a vector index: the nearest to the question, or the best by another ranking of their vectors."""
+"""Passages of a vector index: the nearest to the question, or the best by another ranking of their
+vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +16,14 @@ from ragcore.settings import embedder
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
-from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, mmr, nearest_by, rank_by_classifier
+from ragcore.vector_stores.ranking import (
+    LEARNERS,
+    MMR_THRESHOLD,
+    Similarity,
+    mmr,
+    nearest_by,
+    rank_by_classifier,
+)
 
 
 @runtime_checkable
@@ -32,15 +40,16 @@ class VectorIndex(Protocol):
 class VectorIndexRetriever(BaseRetriever):
     """The `similarity_top_k` best passages of an index, or of a store with the embedder of its vectors.
 
-    `document_ids` (or `doc_ids`), `node_ids` and `filters` restrict the search; None means all, an empty collection none. The
-    score depends on `vector_store_query_mode`:
+    `document_ids` (or `doc_ids`), `node_ids` and `filters` restrict the search; None means all, an empty
+    collection none. The score depends on `vector_store_query_mode`:
 
-    default: `similarity`, "cosine" (-1 to 1), "dot_product", or "euclidean" (minus the distance).
-    mmr: near but unlike each other, see `ranking.mmr`; `mmr_threshold` may also be in `vector_store_kwargs`, default 0.5.
-    svm, logistic_regression, linear_regression: the value of a classifier, see `ranking.rank_by_classifier`.
-    sparse, text_search: BM25 alone; `sparse_top_k` goes before `similarity_top_k`.
-    hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` the
-    number of candidates of each side; `hybrid_top_k` goes before `similarity_top_k`.
+    default: `similarity`, "cosine" (-1 to 1), "dot_product", or "euclidean" (minus the distance). mmr: near
+    but unlike each other, see `ranking.mmr`; `mmr_threshold` may also be in `vector_store_kwargs`, default
+    0.5. svm, logistic_regression, linear_regression: the value of a classifier, see
+    `ranking.rank_by_classifier`. sparse, text_search: BM25 alone; `sparse_top_k` goes before
+    `similarity_top_k`. hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the
+    cosine, 0 to 1, and `sparse_top_k` the number of candidates of each side; `hybrid_top_k` goes before
+    `similarity_top_k`.
 
     ValueError for an invalid mode or argument.
 
@@ -49,7 +58,9 @@ class VectorIndexRetriever(BaseRetriever):
     >>> from ragcore.schema import TextNode
     >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
     >>> index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
-    >>> VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr").retrieve("steel rope")[0].text
+    >>> VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr").retrieve("steel rope")[
+    ...     0
+    ... ].text
     'The rope is steel.'
     """
 
@@ -75,7 +86,9 @@ class VectorIndexRetriever(BaseRetriever):
     ) -> None:
         self._mode = VectorStoreQueryMode(vector_store_query_mode)
         if self._mode is VectorStoreQueryMode.SEMANTIC_HYBRID:
-            raise ValueError('no store here has the mode "semantic_hybrid"; "hybrid" with a reranker is like it')
+            raise ValueError(
+                'no store here has the mode "semantic_hybrid"; "hybrid" with a reranker is like it'
+            )
         if similarity not in get_args(Similarity):
             raise ValueError(f"similarity must be one of {get_args(Similarity)}, not {similarity!r}")
         if document_ids is not None and doc_ids is not None:
@@ -87,7 +100,9 @@ class VectorIndexRetriever(BaseRetriever):
         elif hasattr(index, "search"):
             self._store, self._embedder = index, embedder(embed_model)
         else:
-            raise ValueError(f"a {type(index).__name__} has no vectors to search; give a VectorStoreIndex, or a store")
+            raise ValueError(
+                f"a {type(index).__name__} has no vectors to search; give a VectorStoreIndex, or a store"
+            )
         hybrid = self._mode is VectorStoreQueryMode.HYBRID
         self.similarity_top_k = hybrid_top_k if hybrid and hybrid_top_k is not None else similarity_top_k
         self._similarity: Similarity = similarity
@@ -130,7 +145,10 @@ class VectorIndexRetriever(BaseRetriever):
         else:
             places, scores = nearest_by(candidates, vector, self.similarity_top_k, self._similarity)
         score = {candidates.ids[place]: float(value) for place, value in zip(places, scores, strict=True)}
-        return [NodeWithScore(replace(node, embedding=None), score[node.id_]) for node in self._store.nodes(list(score))]
+        return [
+            NodeWithScore(replace(node, embedding=None), score[node.id_])
+            for node in self._store.nodes(list(score))
+        ]
 
 
 def _threshold(threshold: float | None, options: Mapping[str, float]) -> float:

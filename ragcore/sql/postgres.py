@@ -1,7 +1,9 @@
-"""A library's database on a PostgreSQL server, shared by any number of machines. Needs the extra `postgres` (pg8000).
+"""A library's database on a PostgreSQL server, shared by any number of machines. Needs the extra `postgres`
+(pg8000).
 
-Each thread has its own connection, which is closed when the thread ends and opened again after a restart of the server. Every
-module that uses tables has their schema in SQLite's types; `translate_schema` converts it for PostgreSQL.
+Each thread has its own connection, which is closed when the thread ends and opened again after a restart of
+the server. Every module that uses tables has their schema in SQLite's types; `translate_schema` converts it
+for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ SESSION = {
     "jit": "off",  # compilation takes longer than our statements
 }
 
-# One writer at a time in this schema of this database. The first number avoids collisions with the locks of other programs.
+# One writer at a time in this schema of this database. The first number avoids collisions with the locks of
+# other programs.
 WRITE_LOCK = "SELECT pg_advisory_xact_lock(1281717362, hashtext(current_schema()))"
 
 _TYPES = [
@@ -59,7 +62,9 @@ _TYPES = [
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # so that it compares and sorts like SQLite
     (r"\) WITHOUT ROWID\b", ")"),
 ]
-_EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the only statement in a schema that SQLite does not know
+_EXTENSION = re.compile(
+    r"\bCREATE EXTENSION\b[^;]*;?"
+)  # the only statement in a schema that SQLite does not know
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
 
@@ -186,8 +191,9 @@ class PostgresConnection:
     def _guard(self) -> Iterator[None]:
         """Translates the driver's failures.
 
-        After any failure that the server has not reported itself, the connection is not used again: either the network is down,
-        or the rest of an interrupted answer would be read as the answer to the next statement.
+        After any failure that the server has not reported itself, the connection is not used again: either
+        the network is down, or the rest of an interrupted answer would be read as the answer to the next
+        statement.
         """
         from pg8000.exceptions import DatabaseError
 
@@ -199,7 +205,9 @@ class PostgresConnection:
                 except AttributeError as error:
                     if not self._closed:
                         raise
-                    raise no_answer(error, self._address) from error  # closed meanwhile: the driver has no socket any more
+                    raise no_answer(
+                        error, self._address
+                    ) from error  # closed meanwhile: the driver has no socket any more
         except BaseException as error:  # of any kind, such as Ctrl+C
             if isinstance(error, LostConnectionError) or not isinstance(error, StoreError | DatabaseError):
                 self._lost = True
@@ -241,7 +249,8 @@ class PostgresDatabase:
         return self.connection().in_transaction
 
     def transaction(self) -> AbstractContextManager[PostgresConnection]:
-        """See `Database.transaction`. It begins with the first statement: work before that makes nobody wait."""
+        """See `Database.transaction`. It begins with the first statement: work before that makes nobody
+        wait."""
         return self._begin(f"BEGIN; {WRITE_LOCK}")
 
     def snapshot(self) -> AbstractContextManager[PostgresConnection]:
@@ -311,11 +320,14 @@ class PostgresDatabase:
         """Add missing columns. They must allow NULL or have a default."""
         rows = connection.execute(
             "SELECT relname, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
-            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND NOT attisdropped"
+            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND "
+            "NOT attisdropped"
         )
         present = {(row["relname"], row["attname"]) for row in rows}
         expected = columns_of(_EXTENSION.sub("", schema) for schema in self._schemas)
-        for table, column, definition in missing_columns(f"The library in {self.address.without_password}", expected, present):
+        for table, column, definition in missing_columns(
+            f"The library in {self.address.without_password}", expected, present
+        ):
             connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translate_schema(definition)}')
 
 

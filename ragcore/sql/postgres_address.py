@@ -20,7 +20,9 @@ class Address:
     port: int
     database: str
     options: str | None  # for the server, such as -csearch_path=team
-    encryption: ssl.SSLContext | bool | None  # None: optional; True: required; a context: with a certificate check
+    encryption: (
+        ssl.SSLContext | bool | None
+    )  # None: optional; True: required; a context: with a certificate check
 
     @property
     def local(self) -> bool:
@@ -34,10 +36,12 @@ class Address:
 
 
 def address_of(url: str) -> Address:
-    """The parts of postgresql://user:password@host:port/database?sslmode=...&options=... ConfigError for anything else.
+    """The parts of postgresql://user:password@host:port/database?sslmode=...&options=... ConfigError for
+    anything else.
 
-    `?host=/folder` names the folder of a server's Unix socket. sslmode is disable, prefer (the default), require,
-    or verify-full, which checks the server's certificate, with sslrootcert=FILE against the authorities in that file.
+    `?host=/folder` names the folder of a server's Unix socket. sslmode is disable, prefer (the default),
+    require, or verify-full, which checks the server's certificate, with sslrootcert=FILE against the
+    authorities in that file.
     """
     example = "Write it as postgresql://user:password@host:5432/database."
     try:
@@ -47,10 +51,14 @@ def address_of(url: str) -> Address:
     except ValueError as error:
         raise ConfigError("The address of the PostgreSQL server cannot be read.", hint=example) from error
     if parts.scheme not in ("postgresql", "postgres"):
-        raise ConfigError(f"A PostgreSQL address begins with postgresql://, not with {parts.scheme}://.", hint=example)
+        raise ConfigError(
+            f"A PostgreSQL address begins with postgresql://, not with {parts.scheme}://.", hint=example
+        )
     if unknown := sorted(options.keys() - {"host", "port", "sslmode", "sslrootcert", "options"}):
         known = "It may have host, port, sslmode, sslrootcert and options."
-        raise ConfigError(f"The address of the PostgreSQL server has {unknown[0]}=, which is not supported.", hint=known)
+        raise ConfigError(
+            f"The address of the PostgreSQL server has {unknown[0]}=, which is not supported.", hint=known
+        )
     user = unquote(parts.username) if parts.username else getpass.getuser()
     return Address(
         user=user,
@@ -70,10 +78,15 @@ def _encryption(mode: str, authorities: str | None) -> ssl.SSLContext | bool | N
         except OSError as error:
             raise ConfigError(
                 f"The certificates in {authorities} cannot be read: {error.strerror or error}.",
-                hint="Set sslrootcert= to a file of certificates in PEM format, or leave it out to use those of this system.",
+                hint=(
+                    "Set sslrootcert= to a file of certificates in PEM format, or leave it out to use "
+                    "those of this system."
+                ),
             ) from error
     known = {"disable": False, "prefer": None, "require": True}
     if mode not in known:
         choices = ", ".join([*known, "verify-full"])
-        raise ConfigError(f"The address of the PostgreSQL server has sslmode={mode}.", hint=f"It may be one of {choices}.")
+        raise ConfigError(
+            f"The address of the PostgreSQL server has sslmode={mode}.", hint=f"It may be one of {choices}."
+        )
     return known[mode]

@@ -31,7 +31,8 @@ def explain_failures(address: Address) -> Iterator[None]:
     try:
         yield
     except (InterfaceError, DatabaseError, OSError) as error:
-        # After a refused connection the driver fails to say goodbye; the refusal is in the context of that failure.
+        # After a refused connection the driver fails to say goodbye; the refusal is in the context of that
+        # failure.
         refusal: BaseException | None = error
         while refusal is not None and not isinstance(refusal, DatabaseError):
             refusal = refusal.__context__
@@ -56,7 +57,10 @@ def no_answer(error: Exception, address: Address) -> StoreError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return StoreError(
             f"The certificate of the PostgreSQL server of {where} is not accepted: {error.verify_message}.",
-            hint="Name the server as its certificate does, and set sslrootcert= to a file with the certificate of its issuer.",
+            hint=(
+                "Name the server as its certificate does, and set sslrootcert= to a file with the "
+                "certificate of its issuer."
+            ),
         )
     return LostConnectionError(
         f"The PostgreSQL server of {where} does not answer.",
@@ -73,8 +77,13 @@ def _access_denied(address: Address, detail: str) -> StoreError:
 
 
 def _explain(code: str, detail: str, address: Address) -> StoreError | None:
-    """The error for a code of https://www.postgresql.org/docs/current/errcodes-appendix.html; None for a wrong statement."""
-    return _refusal(code, detail, address) or _no_vectors(code, detail, address) or _failure(code, detail, address)
+    """The error for a code of https://www.postgresql.org/docs/current/errcodes-appendix.html; None for a
+    wrong statement."""
+    return (
+        _refusal(code, detail, address)
+        or _no_vectors(code, detail, address)
+        or _failure(code, detail, address)
+    )
 
 
 def _refusal(code: str, detail: str, address: Address) -> StoreError | None:
@@ -99,14 +108,19 @@ def _refusal(code: str, detail: str, address: Address) -> StoreError | None:
         )
     if code == "22P05":
         return StoreError(
-            f"The library in {where} stores text in an encoding that lacks a character of this text: {detail}.",
-            hint="Move it into a database made with createdb --encoding UTF8 --locale C --template template0, which has them"
+            f"The library in {where} stores text in an encoding that lacks a character of this text: "
+            f"{detail}.",
+            hint="Move it into a database made with createdb --encoding UTF8 --locale C --template "
+            "template0, which has them"
             " all.",
         )
     if code == "3F000":
         return StoreError(
             f"There is no schema on the PostgreSQL server of {where} to keep a library in: {detail}.",
-            hint="Create the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
+            hint=(
+                "Create the schema that search_path names, with CREATE SCHEMA, or leave search_path out "
+                "of the address."
+            ),
         )
     if code == "55P03":
         return BusyError(f"The library in {where}")
@@ -117,13 +131,15 @@ def _no_vectors(code: str, detail: str, address: Address) -> StoreError | None:
     where = address.without_password
     if code == "42704" and 'type "vector"' in detail:
         return StoreError(
-            f"The PostgreSQL server of {where} has no extension for vectors in a schema that is searched: {detail}.",
+            f"The PostgreSQL server of {where} has no extension for vectors in a schema that is "
+            f"searched: {detail}.",
             hint="Also name the extension's schema in the address, as in ?options=-csearch_path=team,public.",
         )
     if "extension" in detail and ("vector" in detail or code == "42501"):
         return StoreError(
             f"The PostgreSQL server of {where} has no extension for vectors: {detail}.",
-            hint="Have its administrator install pgvector (on Debian: apt install postgresql-18-pgvector, with the number of "
+            hint="Have its administrator install pgvector (on Debian: apt install "
+            "postgresql-18-pgvector, with the number of "
             f"the server's version) and run, in the database {address.database}: CREATE EXTENSION vector",
         )
     return None

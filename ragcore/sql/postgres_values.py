@@ -85,11 +85,15 @@ def _text(value: Any) -> str:
 
 def _element(value: Any) -> str:
     """A value inside the text of an array."""
-    return str(value) if isinstance(value, int) else '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return (
+        str(value)
+        if isinstance(value, int)
+        else '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    )
 
 
-# PostgreSQL cannot store NUL. A character that Unicode reserves for internal use replaces it, followed by 0; followed by 1, it
-# stands for itself.
+# PostgreSQL cannot store NUL. A character that Unicode reserves for internal use replaces it, followed by 0;
+# followed by 1, it stands for itself.
 _NUL, _ESCAPE = "\0", "\uffff"
 
 

@@ -1,7 +1,8 @@
 """The library's SQLite file: opening it, and transactions.
 
-With write-ahead logging several processes read while one writes. Each thread has its own connection, which is closed when the
-thread ends. Every module that uses tables has their schema, which may run twice without effect.
+With write-ahead logging several processes read while one writes. Each thread has its own connection, which is
+closed when the thread ends. Every module that uses tables has their schema, which may run twice without
+effect.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class NoRoomError(StoreError):
 class _Opened:
     """A thread's connection. `closing` closes it when the thread ends.
 
-    A connection `for_now` reads a file that could not be written when it was opened. This may change at any time.
+    A connection `for_now` reads a file that could not be written when it was opened. This may change at any
+    time.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, for_now: bool = False) -> None:
@@ -51,7 +53,8 @@ class _Opened:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Surrounds the statements of its thread. SQLite crashes when a connection is closed during a statement."""
+        """Surrounds the statements of its thread. SQLite crashes when a connection is closed during a
+        statement."""
         try:
             with self._work:
                 self.at_work = True
@@ -70,8 +73,8 @@ class _Opened:
 
 
 class SQLiteDatabase:
-    """A SQLite file, opened at the first use. Threads may share it; `close` closes the connections of all threads, that of a
-    thread in a transaction after the transaction.
+    """A SQLite file, opened at the first use. Threads may share it; `close` closes the connections of all
+    threads, that of a thread in a transaction after the transaction.
 
     A file without write permission, or on a read-only or full disk, can still be read.
     """
@@ -176,10 +179,14 @@ class SQLiteDatabase:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             there, log = self.path.exists(), self.path.with_name(self.path.name + "-shm")
             for_now = there and not log.exists() and self._full()
-            only_read = for_now or (there and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)))
+            only_read = for_now or (
+                there and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+            )
             place = self._to_be_read() if only_read else str(self.path)
             opened = _Opened(
-                sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=only_read),
+                sqlite3.connect(
+                    place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=only_read
+                ),
                 for_now=for_now,
             )
             with self._lock:
@@ -209,7 +216,9 @@ class SQLiteDatabase:
         if only_read:
             self._prepare_to_read(connection, version)
             return
-        if not connection.execute("PRAGMA page_count").fetchone()[0]:  # no effect on an old file, where it waits for writers
+        if not connection.execute("PRAGMA page_count").fetchone()[
+            0
+        ]:  # no effect on an old file, where it waits for writers
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
@@ -237,12 +246,14 @@ class SQLiteDatabase:
         return columns_of(self._schemas)
 
     def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
-        """Add empty temporary tables for those that a file of an earlier version lacks. StoreError for a missing column."""
+        """Add empty temporary tables for those that a file of an earlier version lacks. StoreError for a
+        missing column."""
         expected, present = self._expected_columns, columns_in(connection)
         tables = {table for table, _ in present}
         if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):
             raise StoreError(
-                f"The library file {self.path} was made by an earlier version of Lectern, and cannot be brought up to date"
+                f"The library file {self.path} was made by an earlier version of Lectern, and cannot be "
+                "brought up to date"
                 " because it cannot be written.",
                 hint="Copy the library's folder to where you may write, and open the copy.",
             )
@@ -250,14 +261,18 @@ class SQLiteDatabase:
         for missing in {table for table, _ in expected} - tables:
             columns = ", ".join(f'"{column}"' for table, column in expected if table == missing)
             connection.execute(f'CREATE TEMP TABLE "{missing}" ({columns})')
-        connection.execute("PRAGMA query_only = ON")  # so that nothing is written to a temporary table and silently lost
+        connection.execute(
+            "PRAGMA query_only = ON"
+        )  # so that nothing is written to a temporary table and silently lost
 
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""
         name = f"The library file {self.path}"
         if missing_columns(name, self._expected_columns, columns_in(connection)):
             connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
-            for table, column, definition in missing_columns(name, self._expected_columns, columns_in(connection)):
+            for table, column, definition in missing_columns(
+                name, self._expected_columns, columns_in(connection)
+            ):
                 connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
             connection.execute("COMMIT")
 
@@ -276,12 +291,17 @@ class SQLiteDatabase:
             if "unable to open" in detail or refused:
                 raise StoreError(
                     f"The library file {self.path} cannot be opened or written: {detail}.",
-                    hint="Check that the folder exists, that you may write in it, and that its disk is connected.",
+                    hint=(
+                        "Check that the folder exists, that you may write in it, and that its disk is "
+                        "connected."
+                    ),
                 ) from error
             raise
         except sqlite3.ProgrammingError as error:
             if "closed database" in str(error):  # by another thread during this one's work
-                raise StoreError(f"The library file {self.path} was closed.", hint="Open the library again.") from error
+                raise StoreError(
+                    f"The library file {self.path} was closed.", hint="Open the library again."
+                ) from error
             raise
         except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError):
             raise  # a bug of ours

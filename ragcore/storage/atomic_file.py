@@ -10,8 +10,9 @@ from ragcore.schema import new_id
 
 
 def replace_file(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Replace the file as a whole, however many write it at once: it is what one of them wrote. It never exists with a wider
-    mode than `mode`, not even for a moment. StoreError, and then the file is as it was."""
+    """Replace the file as a whole, however many write it at once: it is what one of them wrote. It never
+    exists with a wider mode than `mode`, not even for a moment. StoreError, and then the file is as it
+    was."""
     draft = path.with_name(f"{path.name}.{new_id()[:8]}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,7 +21,9 @@ def replace_file(path: Path, text: str, *, mode: int = 0o644) -> None:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
+                os.fsync(
+                    file.fileno()
+                )  # or a power cut might leave an empty file in the place of the old one
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)  # there only when it did not get its place

@@ -84,13 +84,17 @@ class SimpleChatStore:
         >>> SimpleChatStore.parse_raw(SimpleChatStore({"ada": [ChatMessage(content="Hi")]}).json()).get_keys()
         ['ada']
         """
-        return json.dumps({key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()})
+        return json.dumps(
+            {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
+        )
 
     model_dump_json = json
 
     @classmethod
     def parse_raw(cls, text: str) -> SimpleChatStore:
-        return cls({key: [message_from_dict(item) for item in items] for key, items in json.loads(text).items()})
+        return cls(
+            {key: [message_from_dict(item) for item in items] for key, items in json.loads(text).items()}
+        )
 
     model_validate_json = parse_raw
 
@@ -108,7 +112,8 @@ class SimpleChatStore:
             return cls()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedStoreError(
-                f"{path} does not hold conversations.", hint="Choose another file, or delete it to begin anew."
+                f"{path} does not hold conversations.",
+                hint="Choose another file, or delete it to begin anew.",
             ) from error
 
     def __getstate__(self) -> dict[str, tuple[ChatMessage, ...]]:

@@ -84,7 +84,9 @@ class DiskStorage:
 
     def vectors(self, place: str) -> disk.DiskStore:
         if place not in self._vectors:
-            self._vectors[place] = disk.DiskStore(self.database, index=place, vectors=self._folder, words_when_asked=True)
+            self._vectors[place] = disk.DiskStore(
+                self.database, index=place, vectors=self._folder, words_when_asked=True
+            )
         return self._vectors[place]
 
     def copy_vectors(self, source: Store, place: str) -> None:
@@ -96,7 +98,10 @@ class DiskStorage:
         outermost = not self.database.in_transaction
         with self.database.transaction() as db:
             yield
-            loose = [name for (name,) in db.execute("SELECT name FROM indexes WHERE slots > 2 * passages").fetchall()]
+            loose = [
+                name
+                for (name,) in db.execute("SELECT name FROM indexes WHERE slots > 2 * passages").fetchall()
+            ]
         if outermost:
             for name in loose:
                 self.vectors(name).compact()
@@ -106,7 +111,8 @@ class DiskStorage:
         return any(store is own for own in self._vectors.values())
 
     def clear(self) -> None:
-        """Delete everything. In one transaction with new content, other processes see either the old or the new content."""
+        """Delete everything. In one transaction with new content, other processes see either the old or the
+        new content."""
         with self.database.transaction() as db:
             for (name,) in db.execute("SELECT name FROM indexes").fetchall():
                 self.vectors(name).drop()
@@ -157,7 +163,12 @@ class DiskDocumentStore(DocumentStore):
                 "INSERT INTO items (place, id, source, data) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (place, id) DO UPDATE SET source = excluded.source, data = excluded.data",
                 (
-                    (self._place, item.id_, item.ref_doc_id if isinstance(item, TextNode) else None, encode_item(item))
+                    (
+                        self._place,
+                        item.id_,
+                        item.ref_doc_id if isinstance(item, TextNode) else None,
+                        encode_item(item),
+                    )
                     for item in items
                 ),
             )
@@ -165,12 +176,15 @@ class DiskDocumentStore(DocumentStore):
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
         rows = self._rows(
-            "SELECT data FROM items WHERE place = ? AND id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
+            "SELECT data FROM items WHERE place = ? AND id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(ids)),
         )
         return {item.id_: item for item in (decode_item(data) for (data,) in rows)}
 
     def _all(self) -> Sequence[Item]:
-        return [decode_item(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
+        return [
+            decode_item(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")
+        ]
 
     def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
         rows = self._rows("SELECT id FROM items WHERE place = ? AND source = ? ORDER BY seq", ref_doc_id)
@@ -186,7 +200,9 @@ class DiskDocumentStore(DocumentStore):
     def _delete_items(self, ids: Sequence[str]) -> None:
         with self._database.transaction() as db:
             for table in ("items", "hashes"):
-                db.executemany(f"DELETE FROM {table} WHERE place = ? AND id = ?", ((self._place, id_) for id_ in ids))
+                db.executemany(
+                    f"DELETE FROM {table} WHERE place = ? AND id = ?", ((self._place, id_) for id_ in ids)
+                )
 
     def _put_hashes(self, db: sqlite3.Connection, hashes: Mapping[str, str]) -> None:
         rows = ((self._place, id_, hash_) for id_, hash_ in hashes.items())
@@ -204,10 +220,18 @@ class DiskIndexStore:
         self._database = database
 
     def upsert(self, record: IndexRecord) -> None:
-        values = (record.index_id, record.kind, record.summary, json.dumps(dict(record.data)), record.place, record.keeper)
+        values = (
+            record.index_id,
+            record.kind,
+            record.summary,
+            json.dumps(dict(record.data)),
+            record.place,
+            record.keeper,
+        )
         with self._database.transaction() as db:
             db.execute(
-                "INSERT INTO index_records (index_id, kind, summary, data, place, keeper) VALUES (?, ?, ?, ?, ?, ?)"
+                "INSERT INTO index_records (index_id, kind, summary, data, place, keeper) VALUES (?, ?, "
+                "?, ?, ?, ?)"
                 " ON CONFLICT (index_id) DO UPDATE SET kind = excluded.kind, summary = excluded.summary,"
                 " data = excluded.data, place = excluded.place, keeper = excluded.keeper",
                 values,
@@ -218,7 +242,9 @@ class DiskIndexStore:
 
     def all(self) -> list[IndexRecord]:
         with self._database.snapshot() as db:
-            rows = db.execute("SELECT kind, index_id, summary, data, place, keeper FROM index_records ORDER BY seq").fetchall()
+            rows = db.execute(
+                "SELECT kind, index_id, summary, data, place, keeper FROM index_records ORDER BY seq"
+            ).fetchall()
         return [
             IndexRecord(kind, index_id, summary, json.loads(data), place, keeper)
             for kind, index_id, summary, data, place, keeper in rows
@@ -234,7 +260,10 @@ class DiskIndexStore:
             query += " AND key IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(list(keys)))
         with self._database.snapshot() as db:
-            return {key: json.loads(value) for key, value in db.execute(f"{query} ORDER BY seq", values).fetchall()}
+            return {
+                key: json.loads(value)
+                for key, value in db.execute(f"{query} ORDER BY seq", values).fetchall()
+            }
 
     def put_entries(self, place: str, entries: Mapping[str, Any]) -> None:
         with self._database.transaction() as db:
@@ -246,4 +275,6 @@ class DiskIndexStore:
 
     def delete_entries(self, place: str, keys: Collection[str]) -> None:
         with self._database.transaction() as db:
-            db.executemany("DELETE FROM index_entries WHERE place = ? AND key = ?", ((place, key) for key in keys))
+            db.executemany(
+                "DELETE FROM index_entries WHERE place = ? AND key = ?", ((place, key) for key in keys)
+            )

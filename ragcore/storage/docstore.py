@@ -1,4 +1,5 @@
-"""Documents and passages by id, without vectors. Indexes without vectors use it, and several indexes may share one."""
+"""Documents and passages by id, without vectors. Indexes without vectors use it, and several indexes may
+share one."""
 
 from __future__ import annotations
 
@@ -30,14 +31,15 @@ class RefDocInfo:
 
 
 class DocumentStore(ABC):
-    """Items are returned in order of insertion; a replaced item keeps its position. Several threads may use a store.
+    """Items are returned in order of insertion; a replaced item keeps its position. Several threads may use a
+    store.
 
     The store copies items when it stores and returns them. To change a stored item, store it again.
     """
 
     def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:
-        """Store documents and passages, with their hashes. An item replaces the one with the same id. Without `allow_update` an
-        id that is stored already is a ValueError."""
+        """Store documents and passages, with their hashes. An item replaces the one with the same id. Without
+        `allow_update` an id that is stored already is a ValueError."""
         if not allow_update:
             known = self._read([node.id_ for node in nodes])
             if known:
@@ -58,7 +60,8 @@ class DocumentStore(ABC):
     def get_node(self, node_id: str, raise_error: bool) -> TextNode | None: ...
 
     def get_node(self, node_id: str, raise_error: bool = True) -> TextNode | None:
-        """The passage. UnknownDocumentError, or None without `raise_error`; a whole document is not a passage."""
+        """The passage. UnknownDocumentError, or None without `raise_error`; a whole document is not a
+        passage."""
         item = self.get_document(node_id, raise_error)
         if isinstance(item, Document):
             if raise_error:
@@ -67,7 +70,8 @@ class DocumentStore(ABC):
         return item
 
     def get_nodes(self, node_ids: Sequence[str], raise_error: bool = True) -> list[TextNode]:
-        """The passages in the order of their ids. UnknownDocumentError; without `raise_error` unknown ids are skipped."""
+        """The passages in the order of their ids. UnknownDocumentError; without `raise_error` unknown ids are
+        skipped."""
         passages = {id_: item for id_, item in self._read(node_ids).items() if isinstance(item, TextNode)}
         if raise_error:
             for id_ in node_ids:
@@ -79,7 +83,8 @@ class DocumentStore(ABC):
         return bool(self._read([doc_id]))
 
     def delete_document(self, doc_id: str, raise_error: bool = True) -> None:
-        """Remove one document or passage. With the last passage of a document, the document's hash is removed too.
+        """Remove one document or passage. With the last passage of a document, the document's hash is removed
+        too.
 
         UnknownDocumentError unless `raise_error` is False.
         """
@@ -88,7 +93,11 @@ class DocumentStore(ABC):
             return
         ref_doc_id = item.ref_doc_id if isinstance(item, TextNode) else None
         self._delete_items([doc_id])
-        if ref_doc_id is not None and not self._passage_ids_of(ref_doc_id) and not self.document_exists(ref_doc_id):
+        if (
+            ref_doc_id is not None
+            and not self._passage_ids_of(ref_doc_id)
+            and not self.document_exists(ref_doc_id)
+        ):
             self._delete_items([ref_doc_id])
 
     def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> int:
@@ -117,7 +126,9 @@ class DocumentStore(ABC):
         return self._info(ref_doc_id, passage_ids) if passage_ids else None
 
     def get_all_ref_doc_info(self) -> dict[str, RefDocInfo]:
-        return {id_: self._info(id_, passage_ids) for id_, passage_ids in self._passage_ids_by_document().items()}
+        return {
+            id_: self._info(id_, passage_ids) for id_, passage_ids in self._passage_ids_by_document().items()
+        }
 
     @property
     def docs(self) -> dict[str, Item]:
@@ -130,7 +141,10 @@ class DocumentStore(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
-        return {"docs": [json.loads(encode_item(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
+        return {
+            "docs": [json.loads(encode_item(item)) for item in self._all()],
+            "hashes": self.get_all_document_hashes(),
+        }
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Add the items of a result of `to_dict`. KeyError for other values."""
@@ -218,7 +232,9 @@ class SimpleDocumentStore(DocumentStore):
         try:
             return cls.from_dict(json.loads(Path(persist_path).read_text("utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedStoreError(f"{persist_path} does not hold documents.", hint="Choose another file.") from error
+            raise DamagedStoreError(
+                f"{persist_path} does not hold documents.", hint="Choose another file."
+            ) from error
 
     def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
         self._hashes[doc_id] = doc_hash

@@ -25,8 +25,11 @@ class FileSystem(Protocol):
 
 
 def upload(folder: Path, files: FileSystem, path: str) -> None:
-    """Replace the content of `path` by that of `folder`: the vectors first, then the file that refers to them."""
-    names = sorted((each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()), key=FILE.__eq__)
+    """Replace the content of `path` by that of `folder`: the vectors first, then the file that refers to
+    them."""
+    names = sorted(
+        (each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()), key=FILE.__eq__
+    )
     before = _list_files(files, path)
     files.makedirs(f"{path}/{VECTORS}", exist_ok=True)
     for name in names:
@@ -46,7 +49,8 @@ def download(files: FileSystem, path: str, folder: Path) -> None:
 
 
 def _list_files(files: FileSystem, path: str) -> dict[str, str]:
-    """The paths of the files that `upload` wrote, by their names relative to the folder. Other files are ignored."""
+    """The paths of the files that `upload` wrote, by their names relative to the folder. Other files are
+    ignored."""
     paths: dict[str, str] = {}
     for there in files.find(path) if files.exists(path) else ():
         place = PurePosixPath(there)

@@ -12,9 +12,11 @@ from ragcore.schema import new_id
 
 @dataclass(frozen=True, slots=True)
 class IndexRecord:
-    """An index. `place` is the key of its passages, vectors and entries; it does not change when the index gets another id.
+    """An index. `place` is the key of its passages, vectors and entries; it does not change when the index
+    gets another id.
 
-    `data` is small and consists of JSON values. `keeper` is the class name of an external store with its vectors, or "".
+    `data` is small and consists of JSON values. `keeper` is the class name of an external store with its
+    vectors, or "".
 
     >>> store = SimpleIndexStore()
     >>> store.upsert(IndexRecord("summary", index_id="notes"))

@@ -23,7 +23,10 @@ def plain_storage(storage: MemoryStorage, shared: str) -> dict[str, Any]:
     records = storage.index_store.all()
     places = [shared, *(record.place for record in records)]
     return {
-        RECORDS: [_of_json({**asdict(record), "entries": storage.index_store.entries(record.place)}) for record in records],
+        RECORDS: [
+            _of_json({**asdict(record), "entries": storage.index_store.entries(record.place)})
+            for record in records
+        ],
         DOCUMENTS: {place: storage.nodes(place).to_dict() for place in places},
         VECTORS: {record.place: _plain_vectors(storage.vectors(record.place)) for record in records},
     }
@@ -48,7 +51,8 @@ def _plain_vectors(store: Store) -> list[dict[str, Any]]:
         {
             "document": _plain(store.document(stored.id_)),
             "nodes": [
-                {"node": _plain(node), "embedding": _numbers(node)} for node in store.nodes(store.passage_ids(stored.id_))
+                {"node": _plain(node), "embedding": _numbers(node)}
+                for node in store.nodes(store.passage_ids(stored.id_))
             ],
         }
         for stored in store.documents()

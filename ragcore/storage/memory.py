@@ -38,7 +38,8 @@ class Storage(Protocol):
 
 
 class MemoryStorage:
-    """See `Storage`. A transaction blocks other threads. After an error in it, the caller must undo its changes."""
+    """See `Storage`. A transaction blocks other threads. After an error in it, the caller must undo its
+    changes."""
 
     def __init__(self) -> None:
         self.index_store = SimpleIndexStore()
@@ -56,7 +57,9 @@ class MemoryStorage:
 
     def copy_vectors(self, source: Store, place: str) -> None:
         for stored in source.documents():
-            self.vectors(place).upsert(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
+            self.vectors(place).upsert(
+                source.document(stored.id_), source.nodes(source.passage_ids(stored.id_))
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

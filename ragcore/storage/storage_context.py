@@ -4,7 +4,8 @@
     context = StorageContext.from_defaults(persist_dir="./storage")
     index = load_index_from_storage(context)
 
-Several indexes may share a context. Each has its own place there, so that none affects another; all share `docstore`.
+Several indexes may share a context. Each has its own place there, so that none affects another; all share
+`docstore`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class StorageContext:
         vector_store: Store | None = None,
     ) -> None:
         self.storage = storage
-        self.vector_store = None if vector_store is None else as_store(vector_store)  # None: each index has its own
+        self.vector_store = (
+            None if vector_store is None else as_store(vector_store)
+        )  # None: each index has its own
         self.index_store: IndexStore = storage.index_store if index_store is None else index_store
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
         self.docstore_is_external = docstore is not None
@@ -66,10 +69,11 @@ class StorageContext:
         persist_dir: str | Path | None = None,
         fs: FileSystem | None = None,
     ) -> StorageContext:
-        """An empty context in memory. With `persist_dir` it is the persisted context, read on demand and changed in place.
+        """An empty context in memory. With `persist_dir` it is the persisted context, read on demand and
+        changed in place.
 
-        A folder on `fs`, a file system with fsspec's interface, is copied to this machine while the context lives; `persist`
-        copies changes back. StoreError if nothing was persisted.
+        A folder on `fs`, a file system with fsspec's interface, is copied to this machine while the context
+        lives; `persist` copies changes back. StoreError if nothing was persisted.
         """
         if persist_dir is None:
             return cls(MemoryStorage(), docstore, index_store, vector_store)
@@ -86,7 +90,10 @@ class StorageContext:
         if not storage.is_filled():
             raise StoreError(
                 f"The folder {storage.folder if fs is None else persist_dir} holds no index.",
-                hint='Write one there first, with index.storage_context.persist("that folder"), or correct its name.',
+                hint=(
+                    'Write one there first, with index.storage_context.persist("that folder"), or '
+                    "correct its name."
+                ),
             )
         return cls(storage, docstore, index_store, vector_store)
 
@@ -98,16 +105,20 @@ class StorageContext:
         return cls(storage_from_plain(save_dict))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON values. ValueError if an external store that outlives the process has the vectors."""
+        """Everything as JSON values. ValueError if an external store that outlives the process has the
+        vectors."""
         from ragcore.storage.json_store import plain_storage
 
         copy = MemoryStorage()
-        with self.storage.transaction():  # not `self.transaction`, which would wait for a change that is being computed
+        with (
+            self.storage.transaction()
+        ):  # not `self.transaction`, which would wait for a change that is being computed
             self._copy_to(copy)
         for record in copy.index_store.all():
             if record.keeper:
                 raise ValueError(
-                    f"the vectors of the index {record.index_id!r} are in a {record.keeper}, which keeps them itself"
+                    f"the vectors of the index {record.index_id!r} are in a {record.keeper}, which "
+                    "keeps them itself"
                 )
         return plain_storage(copy, SHARED)
 
@@ -116,13 +127,15 @@ class StorageContext:
         return self.storage.nodes(place)
 
     def store_of(self, record: IndexRecord) -> Store:
-        """The vectors of an index. StoreError if they are in an external store that this context does not have."""
+        """The vectors of an index. StoreError if they are in an external store that this context does not
+        have."""
         external = self._external_store(record)
         if external is not None:
             return external
         if record.keeper:
             raise StoreError(
-                f"The passages of the index {record.index_id!r} are in a {record.keeper}, not in this storage.",
+                f"The passages of the index {record.index_id!r} are in a {record.keeper}, not in this "
+                "storage.",
                 hint="Give that store too: StorageContext.from_defaults(vector_store=..., persist_dir=...)",
             )
         return self.storage.vectors(record.place)
@@ -132,10 +145,13 @@ class StorageContext:
         self._stores[record.place] = store
 
     def index_in(self, store: Store, kind: str) -> IndexRecord | None:
-        """The first index of this kind with its vectors in `store`; None if this context has no such index."""
+        """The first index of this kind with its vectors in `store`; None if this context has no such
+        index."""
         for record in self.index_store.all():
             external = self._external_store(record)
-            if record.kind == kind and (external is store or (external is None and record.keeper == type(store).__name__)):
+            if record.kind == kind and (
+                external is store or (external is None and record.keeper == type(store).__name__)
+            ):
                 return record
         return None
 
@@ -147,8 +163,8 @@ class StorageContext:
         return record
 
     def change(self) -> AbstractContextManager[object]:
-        """A lock for computing and storing a change. It excludes other changes through this context, but not readers.
-        `version` detects changes through another context of the same folder."""
+        """A lock for computing and storing a change. It excludes other changes through this context, but not
+        readers. `version` detects changes through another context of the same folder."""
         return self._changing
 
     def version(self, record: IndexRecord) -> object:
@@ -160,7 +176,8 @@ class StorageContext:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """In a folder, commits all changes inside or none. External stores are not part of the transaction."""
+        """In a folder, commits all changes inside or none. External stores are not part of the
+        transaction."""
         with self._changing, self.storage.transaction():  # the same order everywhere prevents a deadlock
             yield
 
@@ -171,10 +188,11 @@ class StorageContext:
     def persist(self, persist_dir: str | Path = "./storage", fs: FileSystem | None = None) -> None:
         """Write everything to a folder and replace its content; other processes see the whole change at once.
 
-        On `fs`, a file system with fsspec's interface, a reader that opens the folder meanwhile may see it incomplete.
+        On `fs`, a file system with fsspec's interface, a reader that opens the folder meanwhile may see it
+        incomplete.
 
-        A context that was opened on the same folder is already stored there. An external store that outlives the process is
-        not copied; pass it again when you open the folder.
+        A context that was opened on the same folder is already stored there. An external store that outlives
+        the process is not copied; pass it again when you open the folder.
         """
         from ragcore.storage.disk import DiskStorage
 
@@ -199,7 +217,9 @@ class StorageContext:
             target.clear()
             source._copy_to(target)
         target.close()
-        for store in {id(store): own_store(store) for store in (self.vector_store, *self._stores.values())}.values():
+        for store in {
+            id(store): own_store(store) for store in (self.vector_store, *self._stores.values())
+        }.values():
             if hasattr(store, "persist"):  # a store that a script defines
                 store.persist(str(folder / "default__vector_store.json"))
 

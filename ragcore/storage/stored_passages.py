@@ -12,7 +12,8 @@ from ragcore.vector_stores.node_json import Item
 
 
 class StoredPassages(DocumentStore):
-    """The passages of `store`, without their vectors, followed by the items of `shared`. New items are added to `shared`.
+    """The passages of `store`, without their vectors, followed by the items of `shared`. New items are added
+    to `shared`.
 
     StoreError for deleting a passage of `store`: only its index can delete it.
     """
@@ -28,7 +29,10 @@ class StoredPassages(DocumentStore):
         return self.get_all_document_hashes().get(doc_id)
 
     def get_all_document_hashes(self) -> dict[str, str]:
-        return {**{stored.id_: stored.hash for stored in self._store.documents()}, **self._shared.get_all_document_hashes()}
+        return {
+            **{stored.id_: stored.hash for stored in self._store.documents()},
+            **self._shared.get_all_document_hashes(),
+        }
 
     def __len__(self) -> int:
         return len(self._all())
@@ -45,10 +49,15 @@ class StoredPassages(DocumentStore):
         return [*passages.values(), *(item for id_, item in self._shared.docs.items() if id_ not in passages)]
 
     def _passage_ids_of(self, ref_doc_id: str) -> Sequence[str]:
-        return list(dict.fromkeys([*self._store.passage_ids(ref_doc_id), *self._shared._passage_ids_of(ref_doc_id)]))
+        return list(
+            dict.fromkeys([*self._store.passage_ids(ref_doc_id), *self._shared._passage_ids_of(ref_doc_id)])
+        )
 
     def _passage_ids_by_document(self) -> Mapping[str, Sequence[str]]:
-        ids = [*(stored.id_ for stored in self._store.documents() if stored.passages), *self._shared._passage_ids_by_document()]
+        ids = [
+            *(stored.id_ for stored in self._store.documents() if stored.passages),
+            *self._shared._passage_ids_by_document(),
+        ]
         return {id_: self._passage_ids_of(id_) for id_ in dict.fromkeys(ids)}
 
     def _delete_items(self, ids: Sequence[str]) -> None:

@@ -11,7 +11,9 @@ from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 _NUMBER = r"\d{1,6}"  # up to all passages of a library
 
-CITATION = re.compile(rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()")  # of one passage or of several; no link
+CITATION = re.compile(
+    rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()"
+)  # of one passage or of several; no link
 MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")  # neighbours, with the space before them
 
 
@@ -97,13 +99,20 @@ class Citations:
         """The text with new numbers. [n] in `text` cites `nodes[n - 1]`; other numbers do not change."""
 
         def mark(match: re.Match[str]) -> str:
-            known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
+            known = [
+                self._number(nodes[number - 1])
+                for number in cited_in(match.group())
+                if 1 <= number <= len(nodes)
+            ]
             return "".join(f"[{number}]" for number in dict.fromkeys(known)) or match.group()
 
         return CITATION.sub(mark, text)
 
-    def stream(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
-        """Like `renumber`, for a text in pieces. A piece that may end inside a citation waits for the next."""
+    def stream(
+        self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]
+    ) -> Generator[str, None, None]:
+        """Like `renumber`, for a text in pieces. A piece that may end inside a citation waits for the
+        next."""
         rest = ""
         with closing(pieces):
             for piece in pieces:

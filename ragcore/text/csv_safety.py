@@ -18,7 +18,8 @@ def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
 
 
 def escape_formula(cell: str) -> str:
-    """The cell with an apostrophe before it if it looks like a formula. A spreadsheet hides the apostrophe."""
+    """The cell with an apostrophe before it if it looks like a formula. A spreadsheet hides the
+    apostrophe."""
     return f"'{cell}" if _may_run(cell) else cell
 
 

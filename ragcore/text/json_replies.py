@@ -23,7 +23,9 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
-_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # a pair that may be prose, such as [sic], or an opening bracket
+_BRACKET = re.compile(
+    r"\[[^\[\]{}\"']*\]|[\[{]"
+)  # a pair that may be prose, such as [sic], or an opening bracket
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPES = {"\\'": "'", '"': '\\"'}  # JSON has no \', and a quote inside single quotes needs a backslash
 
@@ -72,7 +74,8 @@ def _readable_values(text: str) -> list[Any]:
 
 
 def parse_json_at(text: str, start: int = 0) -> tuple[Any, int]:
-    """The object or array that begins at `text[start]`, and where it ends. ValueError as in `parse_loose_json`."""
+    """The object or array that begins at `text[start]`, and where it ends. ValueError as in
+    `parse_loose_json`."""
     tokens: list[tuple[str, str]] = []
     depth = 0
     position = start
@@ -87,7 +90,8 @@ def parse_json_at(text: str, start: int = 0) -> tuple[Any, int]:
 
 
 def _values_in_prose(text: str) -> Iterator[Any]:
-    """All objects and arrays in prose. Brackets around bare words are prose; ValueError for others that cannot be read."""
+    """All objects and arrays in prose. Brackets around bare words are prose; ValueError for others that
+    cannot be read."""
     position = 0
     while match := _BRACKET.search(text, position):
         try:
@@ -131,7 +135,9 @@ def _parse_tokens(tokens: list[tuple[str, str]]) -> Any:
     texts = ["", *(text for _, text in tokens), ""]
     strict = []
     for (kind, text), previous, following in zip(tokens, texts, texts[2:], strict=False):
-        is_trailing_comma = kind == "mark" and text == "," and following in ("]", "}") and previous not in ("[", "{", ",")
+        is_trailing_comma = (
+            kind == "mark" and text == "," and following in ("]", "}") and previous not in ("[", "{", ",")
+        )
         if not is_trailing_comma:
             strict.append(_strict_token(kind, text, following))
     try:
@@ -142,7 +148,11 @@ def _parse_tokens(tokens: list[tuple[str, str]]) -> Any:
 
 def _strict_token(kind: str, text: str, following: str) -> str:
     if kind in ("single", "double"):
-        return '"' + re.sub(r"\\.|\"", lambda match: _ESCAPES.get(match[0], match[0]), text[1:-1], flags=re.DOTALL) + '"'
+        return (
+            '"'
+            + re.sub(r"\\.|\"", lambda match: _ESCAPES.get(match[0], match[0]), text[1:-1], flags=re.DOTALL)
+            + '"'
+        )
     if kind == "word":
         return f'"{text}"' if following == ":" else _PYTHON_WORDS.get(text, text)
     return text

@@ -15,14 +15,15 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u
 _HEADING_MARKS = re.compile(r"^[#\s]+|[\s*]+$")
 _WEAK = frozenset(
     """
-    able almost always another anything around away back bad become best better big came come day days different done early easy
-    end enough even ever every everyone everything far feel felt find first found gave get gets getting give go goes going gone
-    good got great hard high idea kind knew know known last later least left less life like little live long look lot made make
-    makes making maybe mean might need never new next nothing now number often old one ones part people per place point put
-    quite real really right said saw say says second see seem seemed seems several since small someone something sometimes soon
-    start started still sure take taken taking talk thing things think thought three time times today took tried try trying
-    turned two use used using usually want wanted way ways well went whole without word words work worked working world would
-    write year years yet
+    able almost always another anything around away back bad become best better big came come day days
+    different done early easy end enough even ever every everyone everything far feel felt find first found
+    gave get gets getting give go goes going gone good got great hard high idea kind knew know known last
+    later least left less life like little live long look lot made make makes making maybe mean might need
+    never new next nothing now number often old one ones part people per place point put quite real really
+    right said saw say says second see seem seemed seems several since small someone something sometimes soon
+    start started still sure take taken taking talk thing things think thought three time times today took
+    tried try trying turned two use used using usually want wanted way ways well went whole without word words
+    work worked working world would write year years yet
     """.split()  # noqa: SIM905  # one word a line would be a page
 )
 MAX_ABBREVIATION = 5  # letters
@@ -61,7 +62,9 @@ def in_ordinary_case(phrase: str, text: str) -> str:
     word may be an abbreviation and stays."""
     if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
         return phrase
-    words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)  # small letters last: they may begin a sentence too
+    words = sorted(
+        set(re.findall(r"[^\W\d_]+", text)), key=str.islower
+    )  # small letters last: they may begin a sentence too
     usual = {word.upper(): word for word in words if not word.isupper()}
     spelt = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
     return spelt[:1].upper() + spelt[1:] if phrase.endswith("?") else spelt

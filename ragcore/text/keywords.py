@@ -1,4 +1,5 @@
-"""The words of a text for keyword search: folded, stemmed, and in scripts without spaces as pairs of characters.
+"""The words of a text for keyword search: folded, stemmed, and in scripts without spaces as pairs of
+characters.
 
 The stem depends on the word alone, so that a question and a passage have the same one. The script chooses the
 Snowball stemmer (https://snowballstem.org): English for Latin letters, German for ä, ö, ü or ß, and Russian,
@@ -155,35 +156,40 @@ _UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{WITHOUT_SPACES}]+|[^{WITHOUT_SPACES}]+")
 
 _GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # to become an adult, not to get larger
-_MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # not the month
+_MAY = re.compile(
+    r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE
+)  # not the month
 
-# English, German, French, Spanish, Italian, Portuguese and Dutch, without words that have another meaning in English ("die").
+# English, German, French, Spanish, Italian, Portuguese and Dutch, without words that have another meaning in
+# English ("die").
 STOP_WORDS = frozenset(
     """
-    a about above after again against all also am an and any are aren't as at be because been before being below between
-    both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
-    further had hadn't has hasn't have haven't having he her here hers herself him himself his how i i'm i've if in into
-    is isn't it it's its itself just let's me more most mustn't my myself no nor not of off on once only or other ought
-    our ours ourselves out over own same shall she should shouldn't so some such than that that's the their theirs them
-    themselves then there there's these they they're they've this those through to too under until up upon very was wasn't
-    we we're we've were weren't what what's when where which while who who's whom whose why will with won't would wouldn't
-    you you're you've your yours yourself yourselves please tell many much aber als auch auf aus bei bin bis bist da
-    dadurch daher damit dann darum das dass daß dein deine dem der des dessen dies diese dieser dieses doch dort du durch
-    ein eine einem einen einer eines er es euer eure für hatte hatten hattest hattet hier hinter ich ihr ihre im ist ja
-    jede jedem jeden jeder jedes jener jenes jetzt kann kannst können könnt machen mein meine mit muß muss müssen nach
-    nachdem nein nicht nun oder seid sein seine sich sie sind soll sollen sollst sollt sonst soweit sowie um und uns unser
-    unsere unter vom von vor wann warum weiter weitere welche welcher welches wenn wer werde werden werdet weshalb wie
-    wieder wieso wir wird wirst wo woher wohin wurde wurden zu zum zur über alors au aucun aussi autre aux avec ce cela
-    ces cet cette ceux chaque comme dans de depuis donc dont elle elles en est et eu il ils je la le les leur leurs lui ma
-    mais mes moi mon même ne ni nos notre nous ont ou où par pas pourquoi qu quand que quel quelle quelles quels qui sa se
-    ses si sont sous sur ta te tes toi tous tout tu un une vos votre vous c'est d'un d'une l'on n'est qu'il qu'elle al
-    algo como contra cual cuando del desde donde el ella ellas ellos entre esa ese eso esta estaba estas este esto estos
-    fue ha han hasta las lo los más mi mis muy o otra otro para pero por porque qué quien ser sobre su sus también tiene
-    todo todos una uno unos y ya alla alle anche che chi ci cosa cui dal dalla dei della delle di dove e fra gli hanno io
-    nel nella non perché più quale quando quanto questa questo sono sua suo sul sulla tra ao aos até com dos ela ele eles
-    em essa esse foi isso isto já mas mesmo meu minha muito na nas num numa não nós os pela pelas pelo pelos quem sem seu
-    seus suas são só também tem uma você à às é aan bij dan dat deze dit een haar heb hebben heeft het hij hun iets ik kan
-    maar meer mijn moet naar niet nog nu om onder ook op tot uit veel voor waar wat wel werd wij wordt worden zal ze zich
-    zij zijn zo zou
+    a about above after again against all also am an and any are aren't as at be because been before being
+    below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down
+    during each few for from further had hadn't has hasn't have haven't having he her here hers herself him
+    himself his how i i'm i've if in into is isn't it it's its itself just let's me more most mustn't my
+    myself no nor not of off on once only or other ought our ours ourselves out over own same shall she should
+    shouldn't so some such than that that's the their theirs them themselves then there there's these they
+    they're they've this those through to too under until up upon very was wasn't we we're we've were weren't
+    what what's when where which while who who's whom whose why will with won't would wouldn't you you're
+    you've your yours yourself yourselves please tell many much aber als auch auf aus bei bin bis bist da
+    dadurch daher damit dann darum das dass daß dein deine dem der des dessen dies diese dieser dieses doch
+    dort du durch ein eine einem einen einer eines er es euer eure für hatte hatten hattest hattet hier hinter
+    ich ihr ihre im ist ja jede jedem jeden jeder jedes jener jenes jetzt kann kannst können könnt machen mein
+    meine mit muß muss müssen nach nachdem nein nicht nun oder seid sein seine sich sie sind soll sollen
+    sollst sollt sonst soweit sowie um und uns unser unsere unter vom von vor wann warum weiter weitere welche
+    welcher welches wenn wer werde werden werdet weshalb wie wieder wieso wir wird wirst wo woher wohin wurde
+    wurden zu zum zur über alors au aucun aussi autre aux avec ce cela ces cet cette ceux chaque comme dans de
+    depuis donc dont elle elles en est et eu il ils je la le les leur leurs lui ma mais mes moi mon même ne ni
+    nos notre nous ont ou où par pas pourquoi qu quand que quel quelle quelles quels qui sa se ses si sont
+    sous sur ta te tes toi tous tout tu un une vos votre vous c'est d'un d'une l'on n'est qu'il qu'elle al
+    algo como contra cual cuando del desde donde el ella ellas ellos entre esa ese eso esta estaba estas este
+    esto estos fue ha han hasta las lo los más mi mis muy o otra otro para pero por porque qué quien ser sobre
+    su sus también tiene todo todos una uno unos y ya alla alle anche che chi ci cosa cui dal dalla dei della
+    delle di dove e fra gli hanno io nel nella non perché più quale quando quanto questa questo sono sua suo
+    sul sulla tra ao aos até com dos ela ele eles em essa esse foi isso isto já mas mesmo meu minha muito na
+    nas num numa não nós os pela pelas pelo pelos quem sem seu seus suas são só também tem uma você à às é aan
+    bij dan dat deze dit een haar heb hebben heeft het hij hun iets ik kan maar meer mijn moet naar niet nog
+    nu om onder ook op tot uit veel voor waar wat wel werd wij wordt worden zal ze zich zij zijn zo zou
     """.split()  # noqa: SIM905  # one word a line would be a page
 )

@@ -21,16 +21,27 @@ MAX_ACCENTED = 0.025  # largest share of letters outside ASCII in English
 SAMPLE_CHARS = 20_000  # characters at the beginning of a text that decide
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALL_WORDS = {
-    "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been",
-    "de": "der die das und ist den von mit nicht auf wer wie was wann wo warum ein eine einer einem dem des im zu wurde war"
+    "en": (
+        "the of and to is was that with for what who when where which how did does do are were it by "
+        "from this has have been"
+    ),
+    "de": "der die das und ist den von mit nicht auf wer wie was wann wo warum ein eine einer einem dem "
+    "des im zu wurde war"
     " viel viele gibt ich wir für kann bei",
-    "fr": "le la les et des est du dans une que pour qui quand où comment pourquoi quel quelle au aux sur par il elle ce cette"
+    "fr": "le la les et des est du dans une que pour qui quand où comment pourquoi quel quelle au aux sur "
+    "par il elle ce cette"
     " combien je nous vous",
-    "es": "el los las y del es en una que por con quién qué cuándo dónde cómo cuál cuántos se su al lo fue para como"
+    "es": "el los las y del es en una que por con quién qué cuándo dónde cómo cuál cuántos se su al lo "
+    "fue para como"
     " cuánto cuánta cuántas hay",
-    "it": "il lo gli e di che è per una con chi quando dove come perché quale della del nel sono alla si da non",
-    "pt": "o os as e do da que é em uma por com quem quando onde como qual quantos não ao na no foi para se um",
-    "nl": "de het een en van is dat met voor wie wat wanneer waar hoe waarom welke op te zijn werd niet aan door"
+    "it": (
+        "il lo gli e di che è per una con chi quando dove come perché quale della del nel sono alla si da non"
+    ),
+    "pt": (
+        "o os as e do da que é em uma por com quem quando onde como qual quantos não ao na no foi para se um"
+    ),
+    "nl": "de het een en van is dat met voor wie wat wanneer waar hoe waarom welke op te zijn werd niet "
+    "aan door"
     " hoeveel ik wij kan bij",
 }
 SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}

@@ -11,7 +11,8 @@ _WRAPPED = re.compile(rf"(?<=[\w,])[ \t]*\n[ \t]+(?=\S)(?!{_MARKED}|```)")
 
 
 def parse_list(reply: str) -> list[str]:
-    """The items of the list in order, each once, with wrapped lines joined. A reply without a list gives all its lines."""
+    """The items of the list in order, each once, with wrapped lines joined. A reply without a list gives all
+    its lines."""
     lines = [line for line in reply.splitlines() if not _FENCE.match(line)]
     if any(_MARK.match(line) for line in lines):
         lines = [line for line in _WRAPPED.sub(" ", "\n".join(lines)).split("\n") if _MARK.match(line)]

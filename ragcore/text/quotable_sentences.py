@@ -30,7 +30,9 @@ class Quote:
     passage: int
     document: str
     lead: str = ""  # the heading or the question above it
-    bullet: str | None = None  # of a list item; "" for a number, which stays in the text; "|" for a row, "=" for a price
+    bullet: str | None = (
+        None  # of a list item; "" for a number, which stays in the text; "|" for a row, "=" for a price
+    )
     introduces: tuple[str, ...] = ()  # the items of the list below it in its passage, in Markdown
 
     def __str__(self) -> str:
@@ -95,7 +97,8 @@ class _Unit(NamedTuple):
 
 
 DEPENDS_ON_PREVIOUS = re.compile(
-    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
+    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils"
+    r"|elles|cel\w+"
     r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这"
     r"|(?:after|before) (?:that|this|then)|until then|otherwise|if (?:so|not)|in (?:that|this|such a) case"
     r"|danach|davor|bis dahin|sonst|andernfalls|in diesem fall|après cela|sinon|dans ce cas"
@@ -108,19 +111,24 @@ _BULLET = re.compile(r"^(?:(?:[-*•–#|]+|>+(?!\s\d))\s+)+")
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
-# "Director of Sales" or "Position: Manager" with more text below, or "Qualifications:" above the next list. Inside a list item
-# it is no heading where the line is only broken: "of\nSales".
+# "Director of Sales" or "Position: Manager" with more text below, or "Qualifications:" above the next list.
+# Inside a list item it is no heading where the line is only broken: "of\nSales".
 _TITLE = r"[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}"
 _HEADING = re.compile(rf"(?:{_TITLE}|[A-Z][\w-]{{1,20}}: [^\n]*)\n(?=\s*\w)|{_TITLE}:\s*\Z")
 _NUMBERED = re.compile(r"^\d{1,2}[.)]\s")
 _BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
-_ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
+_ITEM_ABOVE_HEADING = re.compile(
+    rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})"
+)
 _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
-_GOES_ON = re.compile(r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")  # or ends
+_GOES_ON = re.compile(
+    r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$"
+)  # or ends
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message|part)\b.*$")
-_LABELLED = r"^(?=[^\n:]{2,40}:[ \t])[A-Z\d][\w'’./-]*(?: (?:&|[(–-]?[\w'’./-]*\)?)){0,4}:[ \t]+\S[^\n]*$\n?"  # "Desk: 0161"
+# "Desk: 0161"
+_LABELLED = r"^(?=[^\n:]{2,40}:[ \t])[A-Z\d][\w'’./-]*(?: (?:&|[(–-]?[\w'’./-]*\)?)){0,4}:[ \t]+\S[^\n]*$\n?"
 _LABEL = re.compile(r"[^:]{2,40}: \S")
 _LINES = re.compile(
     r"(?P<code>^(?P<fence>```|~~~)[^\n]*\n(?:[^\n]*\n)*?(?P=fence)[ \t]*$\n?)"
@@ -131,7 +139,9 @@ _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 _BLANKS = re.compile(r"_{3}|\.{5}")  # of a form
 _RULE = re.compile(r"[\s|:=-]*")
-_NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;:\s]: (?!.*[.!?…。！？][\"'”’»)\]\s]*$)", re.S)
+_NAMED_CELLS = re.compile(
+    r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;:\s]: (?!.*[.!?…。！？][\"'”’»)\]\s]*$)", re.S
+)
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।۔:;,][\"'”’»)\]\s]*$")
 _FULL_STOP = re.compile(r"[.!。！।۔][\"'”’»)\]]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
@@ -140,8 +150,10 @@ _PRICE_OR_DATE = re.compile(
     r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
     rf"|\b\d\d?\.? {_MONTH},? \d{{4}}\b|\b{_MONTH} \d\d?,? \d{{4}}\b"
 )
-_VALUE = re.compile(  # a quantity, a price or a time at the end of a line; before a unit the last digit is enough
-    r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
+# a quantity, a price or a time at the end of a line; before a unit the last digit is enough
+_VALUE = re.compile(
+    r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h"
+    r"|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
 MAX_HEADING = 10  # words
@@ -161,7 +173,9 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     document = document_of(source)
     if number is not None:
         sentences = _sentences_with_leads(MARKS.sub("", text))
-        return _attach_lists([Quote(each, (number,), passage, document, lead, bullet) for lead, each, bullet in sentences])
+        return _attach_lists(
+            [Quote(each, (number,), passage, document, lead, bullet) for lead, each, bullet in sentences]
+        )
     quotes: list[Quote] = []
     start = 0
     for match in MARKS.finditer(text):
@@ -178,7 +192,9 @@ def document_of(source: str) -> str:
 
 def _quotes_before_marks(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
     """The quotes of the text before these marks, which the last quote has, or the whole last list."""
-    quotes = _attach_lists([Quote(unit.text, (), passage, document, bullet=unit.bullet) for unit in _prose(text)])
+    quotes = _attach_lists(
+        [Quote(unit.text, (), passage, document, bullet=unit.bullet) for unit in _prose(text)]
+    )
     cited = max(len(quotes) - 1, 0)
     for row, quote in enumerate(quotes):
         if quote.introduces and row + len(quote.introduces) == len(quotes) - 1:
@@ -197,7 +213,9 @@ def _has_words(sentence: str) -> bool:
 def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
     """(heading or question above it, sentence, its bullet), without headings that have no text below."""
     rows: list[tuple[str, str, str | None]] = []
-    lead = last = unfinished = ""  # last: the heading or question directly before; unfinished: a short answer such as "No."
+    lead = last = unfinished = (
+        ""  # last: the heading or question directly before; unfinished: a short answer such as "No."
+    )
     list_lead = ""
     units = list(_units(text))
     units = _mark_numbered_items([unit for unit in units if not _BLANKS.search(unit.text)] or units)
@@ -218,7 +236,9 @@ def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
         if unfinished:
             rows.pop()
         rows.append(("", f"{question} {sentence}", None) if question else (lead, sentence, bullet))
-        goes_on = question and not unfinished and len(sentence.split()) <= FRAGMENT_WORDS and not ends_paragraph
+        goes_on = (
+            question and not unfinished and len(sentence.split()) <= FRAGMENT_WORDS and not ends_paragraph
+        )
         unfinished = rows[-1][1] if goes_on else ""
         last = ""
     return rows or [("", unit.text, unit.bullet) for unit in units]
@@ -233,7 +253,10 @@ def _mark_numbered_items(units: Sequence[_Unit]) -> list[_Unit]:
 
     kinds = list(map(kind_of_number, units))
     near = zip(units, kinds, ["", *kinds], [*kinds[1:], ""], strict=False)
-    return [unit._replace(leads=False) if kind and kind in (before, after) else unit for unit, kind, before, after in near]
+    return [
+        unit._replace(leads=False) if kind and kind in (before, after) else unit
+        for unit, kind, before, after in near
+    ]
 
 
 def _units(text: str) -> Iterator[_Unit]:
@@ -251,7 +274,9 @@ def _units(text: str) -> Iterator[_Unit]:
                 yield _Unit(line, bullet is None, True, bullet)
         else:
             rows = list(_rows(lines.group()))
-            in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
+            in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(
+                rows[0].split(" | ")[0] + ": "
+            )
             names_columns = len(rows) == 1 and not _NUMBERS.search(rows[0])
             yield from (_Unit(row, names_columns, True, "|") for row in rows if not in_each_row)
         start = lines.end()
@@ -283,7 +308,11 @@ def _prose(text: str) -> Iterator[_Unit]:
                 and not is_row(sentence)
                 and (len(_NUMBERS.findall(sentence)) <= 2 or span.startswith("#"))
             )
-            bold = is_short and bool(_BOLD.fullmatch(span.strip())) and not ("\n" in after and _FULL_STOP.search(sentence))
+            bold = (
+                is_short
+                and bool(_BOLD.fullmatch(span.strip()))
+                and not ("\n" in after and _FULL_STOP.search(sentence))
+            )
             item = LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
             if begins_line and not item and is_row(sentence):
@@ -310,7 +339,9 @@ def _short_lines(span: str) -> list[_Unit]:
         return []
     headed = not valued[0] and len(lines[0].split()) <= MAX_TITLE and not _NUMBERS.match(lines[0])
     head = lines[0] if headed else ""
-    return [_Unit(line, False, True, None if headed and not at else "=", head) for at, line in enumerate(lines)]
+    return [
+        _Unit(line, False, True, None if headed and not at else "=", head) for at, line in enumerate(lines)
+    ]
 
 
 def _is_below_heading(span: str) -> bool:
@@ -327,7 +358,8 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """The sentences of the text, the headings below a list item without a full stop, and a letterhead above the first one."""
+    """The sentences of the text, the headings below a list item without a full stop, and a letterhead above
+    the first one."""
     for start, end in sentence_spans(text):
         span = text[start:end]
         if not text[:start].strip() and (head := letterhead(span)):
@@ -346,7 +378,11 @@ def _spans(text: str) -> Iterator[str]:
 def _rows(tables: str) -> Iterator[str]:
     """Each row of the tables, with the names of its columns: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in tables.split("\n") if line.strip()]
-    begin = [at for at in range(1, len(lines) - 1) if _RULE.fullmatch(lines[at + 1]) and not _RULE.fullmatch(lines[at])]
+    begin = [
+        at
+        for at in range(1, len(lines) - 1)
+        if _RULE.fullmatch(lines[at + 1]) and not _RULE.fullmatch(lines[at])
+    ]
     for start, end in itertools.pairwise([0, *begin, len(lines)]):
         yield from _rows_of_one(lines[start:end])
 
@@ -360,7 +396,9 @@ def _rows_of_one(lines: Sequence[str]) -> Iterator[str]:
     named_below = len(cells) > 1 and any(name and f"{name}: " in lines[1] for name in names)
     for row in cells[ruled or named_below :]:
         if ruled and len(row) == len(names):
-            yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=True) if cell)
+            yield "; ".join(
+                f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=True) if cell
+            )
         else:
             yield " | ".join(filter(None, row))
 
@@ -373,7 +411,10 @@ def _cells(row: str) -> list[str]:
 def _attach_lists(quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of a passage, with `introduces` of each that introduces a list."""
     lists = (_list_below(row, quotes) for row in range(len(quotes)))
-    return [replace(quote, introduces=items) if items else quote for quote, items in zip(quotes, lists, strict=True)]
+    return [
+        replace(quote, introduces=items) if items else quote
+        for quote, items in zip(quotes, lists, strict=True)
+    ]
 
 
 def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
@@ -445,7 +486,12 @@ def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
             items_of.setdefault(row if head is None else head, []).extend([] if head is None else [row])
     chosen: dict[int, Quote] = {}
     for head, items in items_of.items():
-        if items and head > 0 and quotes[head].goes_on_as_list and quotes[head - 1].passage == quotes[head].passage:
+        if (
+            items
+            and head > 0
+            and quotes[head].goes_on_as_list
+            and quotes[head - 1].passage == quotes[head].passage
+        ):
             chosen.setdefault(head - 1, quotes[head - 1])
         chosen.setdefault(head, _with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
     return list(chosen.values())
@@ -455,7 +501,9 @@ def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Qu
     """`head` with only these items of its list. They have no numbers, because Markdown would number them from
     1. A sentence that continues an omitted item is an item."""
     items = [
-        quotes[row].text if row - 1 in rows and not quotes[row].begins_item else f"- {_NUMBERED.sub('', quotes[row].text)}"
+        quotes[row].text
+        if row - 1 in rows and not quotes[row].begins_item
+        else f"- {_NUMBERED.sub('', quotes[row].text)}"
         for row in rows
     ]
     return replace(head, introduces=tuple(items))
@@ -471,7 +519,11 @@ def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
             break
         if quotes[at].bullet is None:
             return at if item.with_bullet in quotes[at].introduces else None
-    others = (at for at, quote in enumerate(quotes) if quote.passage != item.passage and quote.document == item.document)
+    others = (
+        at
+        for at, quote in enumerate(quotes)
+        if quote.passage != item.passage and quote.document == item.document
+    )
     return next((at for at in others if item.with_bullet in quotes[at].introduces), None)
 
 
@@ -480,7 +532,8 @@ def join_quotes(quotes: Sequence[Quote]) -> str:
     its list, and the sentence after a list each begin a new one. Rows of tables become a list."""
     prices = sum(quote.bullet == "=" for quote in quotes)
     listed = [
-        (len(quotes) > 1 and (quote.bullet == "|" or is_row(quote.text))) or (prices > 1 and quote.bullet == "=")
+        (len(quotes) > 1 and (quote.bullet == "|" or is_row(quote.text)))
+        or (prices > 1 and quote.bullet == "=")
         for quote in quotes
     ]
     text = ""

@@ -56,7 +56,9 @@ def terms_of(keywords: Iterable[str]) -> list[str]:
 def expand_tokens_with_subtokens(tokens: Iterable[str]) -> set[str]:
     """The keywords, and the words of those that have several, without stop words."""
     tokens = set(tokens)
-    return tokens | {word for token in tokens if " " in token for word in words(token) if word not in STOP_WORDS}
+    return tokens | {
+        word for token in tokens if " " in token for word in words(token) if word not in STOP_WORDS
+    }
 
 
 def extract_keywords_given_response(response: str, lowercase: bool = True, start_token: str = "") -> set[str]:

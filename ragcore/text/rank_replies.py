@@ -12,7 +12,9 @@ def parse_ranking(reply: str, count: int) -> list[tuple[int, float]]:
 
     Numbers above `count` are ignored. A relevance is cut to 0 to 10, and a missing one counts as 1.
     """
-    return [(place, min(max(relevance, 0.0), MAX_RELEVANCE)) for place, relevance in parse_scores(reply, count)]
+    return [
+        (place, min(max(relevance, 0.0), MAX_RELEVANCE)) for place, relevance in parse_scores(reply, count)
+    ]
 
 
 def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
@@ -27,7 +29,9 @@ def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
 
 def default_parse_choice_select_answer_fn(answer: str, num_choices: int) -> tuple[list[int], list[float]]:
     """The numbers of the passages, from 1, and their relevances, in the order of the answer."""
-    ranked = parse_scores(answer, num_choices) or [(int(place) - 1, float(score)) for place, score in _PAIR.findall(answer)]
+    ranked = parse_scores(answer, num_choices) or [
+        (int(place) - 1, float(score)) for place, score in _PAIR.findall(answer)
+    ]
     named = [(place + 1, relevance) for place, relevance in ranked if 0 <= place < num_choices]
     return [place for place, _ in named], [relevance for _, relevance in named]
 
@@ -36,10 +40,12 @@ _PAIR = re.compile(r"^[^\d\n]*:\s*(\d+)[^\d\n]*:\s*(\d+)", re.MULTILINE)  # "any
 _DOC = r"\b(?:doc|document|passage)\b\W*"
 _BETWEEN = r"[^\w\n]{0,15}"
 _VALUE = r"(?:(?<=[\s:=])-)?\d+(?:\.\d+)?"  # a dash after a space or a colon is a sign, any other divides
-_NAMED = re.compile(  # the full form anywhere, "**Doc 2** - relevance score: 7.5/10"; shorter ones at the beginning of a line
+# the full form anywhere, "**Doc 2** - relevance score: 7.5/10"; shorter ones at the beginning of a line
+_NAMED = re.compile(
     rf"(?:^[^\w\n]*)?{_DOC}(?P<both>\d{{1,9}})\b\W+relevance\b[^\d\n]{{0,15}}?(?P<of_both>{_VALUE})"
     rf"|^[^\w\n]*{_DOC}(?P<named>\d{{1,9}})\b"
-    rf"(?:(?:{_BETWEEN}score)?{_BETWEEN}?(?P<relevance>{_VALUE})|(?=[ \t]*(?:[^\w\s]|$)))"  # not "document 2 looks best"
+    # not "document 2 looks best"
+    rf"(?:(?:{_BETWEEN}score)?{_BETWEEN}?(?P<relevance>{_VALUE})|(?=[ \t]*(?:[^\w\s]|$)))"
     rf"|^[^\w\n]*(?P<bare>\d{{1,9}})\b{_BETWEEN}(?:relevance|score|[:=]){_BETWEEN}?(?P<value>{_VALUE})",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -34,7 +34,9 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
     return np.asarray(share / share.max(), dtype=np.float64)
 
 
-def diverse(scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
+def diverse(
+    scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]
+) -> list[int]:
     """Rows, best first, by score minus NOVELTY times the similarity to the rows before.
 
     `groups[i]` is the group of row i, and `places` the number of rows that a group may give, 0 by default.
@@ -68,7 +70,8 @@ def shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
 
 
 def stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
-    """Each group cut into as many equal stretches as it has places, so that a summary has something from every part.
+    """Each group cut into as many equal stretches as it has places, so that a summary has something from
+    every part.
 
     Gives the stretch of each row, numbered from 0; -1 for the rows of a group without places.
     """
@@ -79,6 +82,8 @@ def stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
     seen: Counter[int] = Counter()
     numbers: list[int] = []
     for group in groups:
-        numbers.append(first[group] + seen[group] * places[group] // sizes[group] if places.get(group) else -1)
+        numbers.append(
+            first[group] + seen[group] * places[group] // sizes[group] if places.get(group) else -1
+        )
         seen[group] += 1
     return numbers

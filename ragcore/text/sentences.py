@@ -14,7 +14,8 @@ from ragcore.text.citations import CITATION
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Consecutive (start, end) that cover all of `text`; the white space after a sentence belongs to it. [] for ""."""
+    """Consecutive (start, end) that cover all of `text`; the white space after a sentence belongs to it. []
+    for ""."""
     breaks = {*_breaks(text), len(text)} - {0}
     if _SPACED_SCRIPT.search(text):
         breaks.update(match.end() for match in _SCRIPT_SPACE.finditer(text))
@@ -31,18 +32,25 @@ def sentences(text: str) -> list[str]:
 
 
 def letterhead(sentence: str) -> list[str]:
-    """The lines of names, addresses, numbers and a date above a sentence, and its salutation; [] if it has no such lines.
+    """The lines of names, addresses, numbers and a date above a sentence, and its salutation; [] if it has no
+    such lines.
 
-    These are at least three short lines, two with a capital and two with a number. No line goes on in the next.
+    These are at least three short lines, two with a capital and two with a number. No line goes on in the
+    next.
 
-    >>> letterhead("Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\nThe rent rises in May.")
+    >>> letterhead(
+    ...     "Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\nThe rent rises in May."
+    ... )
     ['Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\n', 'Dear Mr Cole,\\n']
     """
     lines = [*sentence.splitlines(keepends=True), ""]
     end = next(at for at, line in enumerate(lines) if not _NAMES.match(line) or line[0].islower())
     end -= lines[end][:1].islower()  # the line before it begins the sentence
     head, rest = lines[:end], lines[end:-1]
-    capitals, numbers = sum(line[0].isupper() for line in head), sum(_DIGIT.search(line) is not None for line in head)
+    capitals, numbers = (
+        sum(line[0].isupper() for line in head),
+        sum(_DIGIT.search(line) is not None for line in head),
+    )
     if len(head) < 3 or capitals < 2 or numbers < 2 or not head[0][0].isupper() or not rest:
         return []
     return ["".join(head), *filter(_SALUTATION.match, rest[:1])]
@@ -59,7 +67,11 @@ def _breaks(text: str) -> Iterator[int]:
         if kind == "soft":
             if _ends(text, match, after, lower_case=lower_case):
                 yield after
-        elif kind == "hard" or text.count("\n", match.start(), after) > 1 or _separates_lines(text, match.start(), after):
+        elif (
+            kind == "hard"
+            or text.count("\n", match.start(), after) > 1
+            or _separates_lines(text, match.start(), after)
+        ):
             yield after
 
 
@@ -90,7 +102,8 @@ def _ends(text: str, mark: re.Match[str], following: int, *, lower_case: bool) -
 
 
 def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
-    """Whether the full stop after `word`, which begins at `start`, belongs to it and ends no sentence before `following`."""
+    """Whether the full stop after `word`, which begins at `start`, belongs to it and ends no sentence before
+    `following`."""
     small = word.casefold()
     if small in _BEFORE_NAMES:
         return True
@@ -98,7 +111,9 @@ def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
         return True
     if word.isdecimal():
         # "1. Scope" opens a list item; "am 3. Mai" is a day.
-        return len(word) <= 3 and (_at_line_start(text, start) or _word_at(text, following).casefold() in _AFTER_ORDINALS)
+        return len(word) <= 3 and (
+            _at_line_start(text, start) or _word_at(text, following).casefold() in _AFTER_ORDINALS
+        )
     return _INITIALS.fullmatch(word) is not None and _word_at(text, following) not in _STARTERS
 
 
@@ -144,7 +159,9 @@ _OWN_LINE = re.compile(
     _ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)"
 )  # headings, table rows and rules end with their line
 _GOES_ON = r"[.!?…:;,&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)"
-_NAMES = re.compile(rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE)  # a line of a letterhead
+_NAMES = re.compile(
+    rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE
+)  # a line of a letterhead
 _DIGIT = re.compile(r"\d")
 _SALUTATION = re.compile(r"\S+(?: \S+){0,4},\s*$")
 _SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")

@@ -140,7 +140,9 @@ def _ranges(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> tuple[
         values = [row[column] for row in rows if row.get(column)]
         for parse in (_dates, _numbers):
             keys = parse(values)
-            if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= MIN_ORDERED * len(values):
+            if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= MIN_ORDERED * len(
+                values
+            ):
                 low, high = (pick(keys, key=keys.__getitem__) for pick in (min, max))
                 ranges[parse is _dates].append(Range(column, low, high))
                 break
@@ -156,16 +158,25 @@ _MONTHS = 12
 
 def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """(year, month, day) of each date; {} if day and month may be in either order, as in 03/04/2025."""
-    iso = {value: tuple(int(part or 0) for part in match.groups()) for value in values if (match := _ISO.fullmatch(value))}
+    iso = {
+        value: tuple(int(part or 0) for part in match.groups())
+        for value in values
+        if (match := _ISO.fullmatch(value))
+    }
     if iso:
         return iso
-    parts = {value: [int(part) for part in match.groups()] for value in values if (match := _DAY_FIRST.fullmatch(value))}
+    parts = {
+        value: [int(part) for part in match.groups()]
+        for value in values
+        if (match := _DAY_FIRST.fullmatch(value))
+    }
     day_first = any(first > _MONTHS for first, _, _ in parts.values()) or any("." in value for value in parts)
     month_first = any(second > _MONTHS for _, second, _ in parts.values())
     if day_first == month_first:
         return {}
     return {
-        value: (year, second, first) if day_first else (year, first, second) for value, (first, second, year) in parts.items()
+        value: (year, second, first) if day_first else (year, first, second)
+        for value, (first, second, year) in parts.items()
     }
 
 
@@ -176,7 +187,9 @@ def _numbers(values: Sequence[str]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for value in values:
         match = _NUMBER.fullmatch(value)
-        digits = re.sub(r"[\s'’]", "", match[2]).replace(drop, "").replace(point, ".").strip(".") if match else ""
+        digits = (
+            re.sub(r"[\s'’]", "", match[2]).replace(drop, "").replace(point, ".").strip(".") if match else ""
+        )
         if match and digits.count(".") <= 1:
             negative = match[1] in ("-", "−") or value.startswith("(")
             numbers[value] = -float(digits) if negative else float(digits)

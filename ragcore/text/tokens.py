@@ -40,7 +40,8 @@ class Tokenizer(Protocol):
         """The number of tokens of `text`, without the special tokens around it."""
 
     def starts(self, text: str) -> Positions:
-        """The character at which each token begins, ascending. Tokens that share a character share its position."""
+        """The character at which each token begins, ascending. Tokens that share a character share its
+        position."""
 
 
 class _WordCounts(dict[str, int]):
@@ -86,7 +87,9 @@ class WordPieceTokenizer:
         for _, part in slices(text):
             encoding = self._encoder.encode(part, add_special_tokens=False)
             ids = encoding.ids
-            total += len(ids) if self._unknown not in ids else len(self._positions(part, ids, encoding.offsets))
+            total += (
+                len(ids) if self._unknown not in ids else len(self._positions(part, ids, encoding.offsets))
+            )
         return total
 
     def starts(self, text: str) -> Positions:
@@ -134,7 +137,11 @@ class TiktokenTokenizer:
         if first[-1:].isspace() or last[0].isspace():
             return self._measure(text)
         try:
-            return self._at_ends[first] + sum(map(self._between_spaces.__getitem__, inner)) + self._at_ends[f" {last}"]
+            return (
+                self._at_ends[first]
+                + sum(map(self._between_spaces.__getitem__, inner))
+                + self._at_ends[f" {last}"]
+            )
         except _NotAlone:
             return self._measure(text)
 
@@ -179,7 +186,10 @@ class FunctionTokenizer:
 
     @property
     def name(self) -> str:
-        module, name = getattr(self._encode, "__module__", ""), getattr(self._encode, "__qualname__", repr(self._encode))
+        module, name = (
+            getattr(self._encode, "__module__", ""),
+            getattr(self._encode, "__qualname__", repr(self._encode)),
+        )
         return f"{module}.{name}"
 
     def count(self, text: str) -> int:
@@ -226,7 +236,8 @@ def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
     """ConfigError when the encoding's vocabulary is not on this disk. Nothing is downloaded."""
     if encoding not in _VOCABULARIES:
         raise ConfigError(
-            f"There is no tokenizer called {encoding!r}.", hint=f"Choose one of: {', '.join(sorted(_VOCABULARIES))}."
+            f"There is no tokenizer called {encoding!r}.",
+            hint=f"Choose one of: {', '.join(sorted(_VOCABULARIES))}.",
         )
     if not has_vocabulary(encoding):
         raise ConfigError(
@@ -250,7 +261,8 @@ def has_vocabulary(encoding: str) -> bool:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     if encoding not in _VOCABULARIES or not folder:  # an empty folder name switches tiktoken's cache off
         return False
-    # tiktoken names a cached file by the SHA-1 of its address, and downloads it again if its content has changed.
+    # tiktoken names a cached file by the SHA-1 of its address, and downloads it again if its content has
+    # changed.
     path = Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == _VOCABULARIES[encoding]
 

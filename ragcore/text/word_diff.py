@@ -12,12 +12,16 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["same", "removed", "added"]
 
-# The space before a word belongs to it. A citation is a word, and so is each character of a script without spaces.
+# The space before a word belongs to it. A citation is a word, and so is each character of a script without
+# spaces.
 _WORD = re.compile(
-    r"\s*(?:\[\d+\]|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s])|\s+"
+    r"\s*(?:\[\d+\]|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+    r"|[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s])|\s+"
 )
 _MAX_ISLAND = 2  # words in common between two differences, up to which these are one
-_LONG_TEXT = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
+_LONG_TEXT = (
+    3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ def legible(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """The removed and added words before each common stretch, which may be empty, and then the stretch itself."""
+    """The removed and added words before each common stretch, which may be empty, and then the stretch
+    itself."""
     start = other_start = 0
     for place, other_place, length in _in_common(before, after):
         removed, added = before[start:place], after[other_start:other_place]

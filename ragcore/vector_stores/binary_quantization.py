@@ -1,8 +1,10 @@
-"""One bit for each number of a vector, whether it is above the mean of its column, to find the vectors that may be nearest.
+"""One bit for each number of a vector, whether it is above the mean of its column, to find the vectors that
+may be nearest.
 
-Vectors at a small angle agree in most of these bits (Charikar 2002, https://doi.org/10.1145/509907.509965), and comparing bits
-reads a thirty-second of the bytes of the vectors. The mean is subtracted because all embeddings of some models point roughly in
-one direction, so that most of their signs would be equal. The bits only select candidates; the vectors determine the order.
+Vectors at a small angle agree in most of these bits (Charikar 2002, https://doi.org/10.1145/509907.509965),
+and comparing bits reads a thirty-second of the bytes of the vectors. The mean is subtracted because all
+embeddings of some models point roughly in one direction, so that most of their signs would be equal. The bits
+only select candidates; the vectors determine the order.
 """
 
 from __future__ import annotations
@@ -17,13 +19,16 @@ from ragcore.vector_stores.search import Array
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-CHUNK = 1 << 14  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+CHUNK = (
+    1 << 14
+)  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
 WORD = 64  # bits
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The bits of the first rows of an index: `mean`, shape (d,), and `chunks`, shape (rows / CHUNK, words, CHUNK), uint64."""
+    """The bits of the first rows of an index: `mean`, shape (d,), and `chunks`, shape (rows / CHUNK, words,
+    CHUNK), uint64."""
 
     mean: Vector
     chunks: Array
@@ -37,7 +42,9 @@ class Signs:
         differing = np.empty(len(self), np.uint16)
         for number, chunk in enumerate(self.chunks):
             counts = np.bitwise_count(chunk ^ query_bits)  # (words, CHUNK), uint8
-            np.add.reduce(counts, axis=0, dtype=np.uint16, out=differing[number * CHUNK : (number + 1) * CHUNK])
+            np.add.reduce(
+                counts, axis=0, dtype=np.uint16, out=differing[number * CHUNK : (number + 1) * CHUNK]
+            )
         return differing
 
 

@@ -1,11 +1,12 @@
 """The keyword index of a store in a database: for each term the passages that have it, and how often.
 
-Passages are added in segments that never change. Several neighbouring segments of similar size are merged into one (a
-log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007/s002360050048), so that adding n passages one by one writes
-n log n postings, and a search reads log n segments. A removed passage is marked, and disappears when its segment is rewritten.
+Passages are added in segments that never change. Several neighbouring segments of similar size are merged
+into one (a log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007/s002360050048), so that adding n
+passages one by one writes n log n postings, and a search reads log n segments. A removed passage is marked,
+and disappears when its segment is rewritten.
 
-`postings_codec` packs the postings of a segment. Everything happens in the caller's transaction, in SQL that every database
-understands.
+`postings_codec` packs the postings of a segment. Everything happens in the caller's transaction, in SQL that
+every database understands.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class _Passages:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some terms of a segment, each between two breaks, and their postings, numbered from the block's first term."""
+    """Some terms of a segment, each between two breaks, and their postings, numbered from the block's first
+    term."""
 
     terms: bytes
     keys: Array
@@ -127,7 +129,8 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of a question: its weight, the places of the passages that have it, ascending, and the counts."""
+    """A term of a question: its weight, the places of the passages that have it, ascending, and the
+    counts."""
 
     weight: float
     places: Array
@@ -144,7 +147,8 @@ class Postings:
         self._cache = _Cache(CACHE_BYTES)
 
     def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add passages by row, each with all its words in any order. Rows ascend, and are above all earlier ones."""
+        """Add passages by row, each with all its words in any order. Rows ascend, and are above all earlier
+        ones."""
         for contents in contents_of(passages):
             self.insert(db, index_id, contents)
 
@@ -185,14 +189,24 @@ class Postings:
         self._merge_newest(db, index_id)
 
     def search(
-        self, db: Connection, index_id: int, terms: Sequence[str], k: int, among: Collection[int] | None = None
+        self,
+        db: Connection,
+        index_id: int,
+        terms: Sequence[str],
+        k: int,
+        among: Collection[int] | None = None,
     ) -> list[tuple[int, float]]:
-        """The `k` passages with the highest BM25 for these terms: (row, score > 0), best first, ties in order of row.
+        """The `k` passages with the highest BM25 for these terms: (row, score > 0), best first, ties in order
+        of row.
 
-        Results have at least one of the terms and are in `among`, if it is not None. `KeywordIndex` is the same in memory.
+        Results have at least one of the terms and are in `among`, if it is not None. `KeywordIndex` is the
+        same in memory.
         """
         segments = self._segments(db, "index_id = ?", (index_id,))
-        passages, words = sum(segment.living for segment in segments), sum(segment.words for segment in segments)
+        passages, words = (
+            sum(segment.living for segment in segments),
+            sum(segment.words for segment in segments),
+        )
         if k <= 0 or not words:
             return []
         contents = [self._passages(db, segment) for segment in segments]
@@ -220,25 +234,35 @@ class Postings:
         best = top_k(scores, k)
         return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
-    # --- reading --------------------------------------------------------------------------------------------------------
+    # --- reading
+    # --------------------------------------------------------------------------------------------------------
 
     def _segments(self, db: Connection, condition: str, values: Sequence[Any]) -> list[_Segment]:
         """In order of their passages."""
         columns = "id, postings, living, words, removed"
-        rows = db.execute(f"SELECT {columns} FROM keyword_segments WHERE {condition} ORDER BY first_row", values)
+        rows = db.execute(
+            f"SELECT {columns} FROM keyword_segments WHERE {condition} ORDER BY first_row", values
+        )
         return [_Segment(*row) for row in rows]
 
     def _passages(self, db: Connection, segment: _Segment) -> _Passages:
         passages: _Passages | None = self._cache.get((_Passages, segment.id_))
         if passages is None:
-            row = db.execute("SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?", (segment.id_,))
+            row = db.execute(
+                "SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?",
+                (segment.id_,),
+            )
             row_gaps, lengths, first_terms = row.fetchone()
             passages = _Passages(unpack_gaps(row_gaps), unpack(lengths), split_terms(first_terms))
             self._cache.add((_Passages, segment.id_), passages)
         return passages
 
     def _postings_of(
-        self, db: Connection, segments: Sequence[_Segment], contents: Sequence[_Passages], terms: Sequence[str]
+        self,
+        db: Connection,
+        segments: Sequence[_Segment],
+        contents: Sequence[_Passages],
+        terms: Sequence[str],
     ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
         """For each term and number of a segment the places of the passages that have it, and the counts."""
         locations: list[tuple[str, bytes, int, int]] = []
@@ -262,9 +286,13 @@ class Postings:
         for start in range(0, len(missing), BLOCKS_PER_STATEMENT):
             some = missing[start : start + BLOCKS_PER_STATEMENT]
             marks = ", ".join("?" * len(some))
-            rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", some)
+            rows = db.execute(
+                f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", some
+            )
             for id_, terms, gaps, counts in rows:
-                blocks[id_] = _Block(BREAK + zlib.decompress(terms) + BREAK, unpack_gaps(gaps), unpack(counts))
+                blocks[id_] = _Block(
+                    BREAK + zlib.decompress(terms) + BREAK, unpack_gaps(gaps), unpack(counts)
+                )
                 self._cache.add((_Block, id_), blocks[id_])
         return blocks
 
@@ -282,10 +310,13 @@ class Postings:
             keys.append(unpack_gaps(gaps).astype(np.int64) + len(terms) * len(passages.rows))
             counts.append(unpack(block_counts))
             terms += split_terms(block_terms)
-        contents = Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
+        contents = Contents(
+            passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts)
+        )
         return contents if segment.removed is None else without(contents, _mask(segment, len(passages.rows)))
 
-    # --- writing --------------------------------------------------------------------------------------------------------
+    # --- writing
+    # --------------------------------------------------------------------------------------------------------
 
     def _merge_newest(self, db: Connection, index_id: int) -> None:
         """Merge the newest segments as long as several of them are no larger than the last."""
@@ -308,7 +339,10 @@ class Postings:
 
     def _drop(self, db: Connection, segments: Sequence[_Segment]) -> None:
         for segment in segments:
-            db.execute("DELETE FROM keyword_blocks WHERE id >= ? AND id < ?", (segment.id_, segment.id_ + MOST_BLOCKS))
+            db.execute(
+                "DELETE FROM keyword_blocks WHERE id >= ? AND id < ?",
+                (segment.id_, segment.id_ + MOST_BLOCKS),
+            )
             db.execute("DELETE FROM keyword_passages WHERE segment = ?", (segment.id_,))
             db.execute("DELETE FROM keyword_segments WHERE id = ?", (segment.id_,))
 
@@ -317,7 +351,15 @@ class Postings:
         db.execute(
             "INSERT INTO keyword_segments (id, index_id, first_row, last_row, postings, living, words)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (id_, index_id, int(rows[0]), int(rows[-1]), len(contents.keys), len(rows), int(contents.lengths.sum())),
+            (
+                id_,
+                index_id,
+                int(rows[0]),
+                int(rows[-1]),
+                len(contents.keys),
+                len(rows),
+                int(contents.lengths.sum()),
+            ),
         )
         first_terms = join_terms([terms[0] for terms, _, _ in blocks])
         db.execute(
@@ -326,7 +368,10 @@ class Postings:
         )
         db.executemany(
             "INSERT INTO keyword_blocks (id, terms, gaps, counts) VALUES (?, ?, ?, ?)",
-            ((id_ + i, join_terms(terms), pack_gaps(keys), pack(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
+            (
+                (id_ + i, join_terms(terms), pack_gaps(keys), pack(counts))
+                for i, (terms, keys, counts) in enumerate(blocks)
+            ),
         )
 
 
@@ -370,8 +415,8 @@ def _score(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
 def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
     """Places, ascending, that include the `k` best.
 
-    Terms are added up from the rarest on, until the remaining terms together cannot lift a passage above these (MaxScore:
-    Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
+    Terms are added up from the rarest on, until the remaining terms together cannot lift a passage above
+    these (MaxScore: Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
     """
     scores, shortest = np.zeros(len(norms)), float(norms.min())
     by_weight = sorted(terms, key=lambda term: -term.weight)
@@ -382,7 +427,9 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
         remaining = remaining - _highest(term, shortest) if number < len(by_weight) else 0.0
         if scores.max() <= remaining:
             continue
-        least = _kth(scores[by_weight[0].places], k)  # a lower bound of the k-th of all, from the fewest places
+        least = _kth(
+            scores[by_weight[0].places], k
+        )  # a lower bound of the k-th of all, from the fewest places
         near = np.flatnonzero(scores > max(least - remaining - ROUNDED, 0.0))
         least = _kth(scores[near], k)
         near = near[scores[near] > max(least - remaining - ROUNDED, 0.0)]
@@ -405,11 +452,15 @@ def _mask(segment: _Segment, passages: int) -> Array:
     """True at the places of removed passages."""
     if segment.removed is None:
         return np.zeros(passages, bool)
-    return np.unpackbits(np.frombuffer(zlib.decompress(segment.removed), np.uint8), count=passages).astype(bool)
+    return np.unpackbits(np.frombuffer(zlib.decompress(segment.removed), np.uint8), count=passages).astype(
+        bool
+    )
 
 
 def _removed_mask(segments: Sequence[_Segment], contents: Sequence[_Passages]) -> Array | None:
     """The masks of all segments concatenated; None if nothing is removed."""
     if all(segment.removed is None for segment in segments):
         return None
-    return np.concatenate([_mask(segment, len(each.rows)) for segment, each in zip(segments, contents, strict=True)])
+    return np.concatenate(
+        [_mask(segment, len(each.rows)) for segment, each in zip(segments, contents, strict=True)]
+    )

@@ -1,16 +1,18 @@
 """A store in a Chroma collection, in this process or on a server.
 
-The collection has the passages. A second one, "<name>-documents", has the documents and one record with a stamp that changes
-with every write.
+The collection has the passages. A second one, "<name>-documents", has the documents and one record with a
+stamp that changes with every write.
 
-Chroma has no transactions, so a change becomes visible by the order of writing. First the passages of the new version are
-written. Then one request writes the document's record, which names the version, and the stamp: from now on the new passages
-count and the old ones do not. Last the old passages are deleted. A reader compares the stamp before and after, and reads again
-if it has changed. A writer that dies in between leaves the old or the new document; passages of a version that no document
-names are never returned, and are deleted with their document. One process may write at a time, and any number may read.
+Chroma has no transactions, so a change becomes visible by the order of writing. First the passages of the new
+version are written. Then one request writes the document's record, which names the version, and the stamp:
+from now on the new passages count and the old ones do not. Last the old passages are deleted. A reader
+compares the stamp before and after, and reads again if it has changed. A writer that dies in between leaves
+the old or the new document; passages of a version that no document names are never returned, and are deleted
+with their document. One process may write at a time, and any number may read.
 
-Chroma's HNSW index, which may miss one of many, proposes passages, and their exact cosines decide. More are requested until no
-other passage can be nearer. A collection of up to EXACT passages is compared completely, so that none is missed.
+Chroma's HNSW index, which may miss one of many, proposes passages, and their exact cosines decide. More are
+requested until no other passage can be nearer. A collection of up to EXACT passages is compared completely,
+so that none is missed.
 """
 
 from __future__ import annotations
@@ -42,7 +44,14 @@ from ragcore.vector_stores.chroma_records import (
     where_of,
     writable,
 )
-from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
+from ragcore.vector_stores.search import (
+    ROUNDING,
+    KeywordIndex,
+    nearest,
+    passage_terms,
+    query_terms,
+    unit_query,
+)
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
@@ -84,16 +93,20 @@ class _View:
 
 
 class ChromaVectorStore(LlamaIndexMethods):
-    """See `ragcore.vector_stores.base.Store` for what every method promises, and the head of this file for how.
+    """See `ragcore.vector_stores.base.Store` for what every method promises, and the head of this file for
+    how.
 
-    `chroma_collection` may have any space; the scores are cosines anyway. Records of other programs are ignored. A collection
-    keeps the width of its first vector forever, also when it is empty again: DimensionError for another width.
+    `chroma_collection` may have any space; the scores are cosines anyway. Records of other programs are
+    ignored. A collection keeps the width of its first vector forever, also when it is empty again:
+    DimensionError for another width.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.indices import VectorStoreIndex
     >>> from ragcore.storage import StorageContext
     >>> context = StorageContext.from_defaults(vector_store=ChromaVectorStore.from_params("example"))
-    >>> index = VectorStoreIndex([TextNode("A boat is red.")], storage_context=context, embed_model=HashEmbedding())
+    >>> index = VectorStoreIndex(
+    ...     [TextNode("A boat is red.")], storage_context=context, embed_model=HashEmbedding()
+    ... )
     >>> index.as_retriever().retrieve("a boat")[0].text
     'A boat is red.'
     """
@@ -108,7 +121,12 @@ class ChromaVectorStore(LlamaIndexMethods):
 
     @classmethod
     def from_params(
-        cls, collection_name: str, *, persist_dir: str | None = None, host: str | None = None, port: int = 8000
+        cls,
+        collection_name: str,
+        *,
+        persist_dir: str | None = None,
+        host: str | None = None,
+        port: int = 8000,
     ) -> ChromaVectorStore:
         """The collection of this name, created with cosine space if there is none.
 
@@ -118,7 +136,9 @@ class ChromaVectorStore(LlamaIndexMethods):
         settings = chromadb.config.Settings(anonymized_telemetry=False)
         with _translate_errors():
             if host is not None:
-                client = _client_of(f"{host}:{port}", partial(chromadb.HttpClient, host=host, port=port, settings=settings))
+                client = _client_of(
+                    f"{host}:{port}", partial(chromadb.HttpClient, host=host, port=port, settings=settings)
+                )
             elif persist_dir is not None:
                 client = chromadb.PersistentClient(path=persist_dir, settings=settings)
             else:
@@ -176,13 +196,17 @@ class ChromaVectorStore(LlamaIndexMethods):
         return [header.document for header in self._current_view().headers.values()]
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        records = self._retry_until_stable(lambda view: self._records(view, Scope(node_ids=ids), embeddings=True))
+        records = self._retry_until_stable(
+            lambda view: self._records(view, Scope(node_ids=ids), embeddings=True)
+        )
         nodes = {record.node.id_: record.node.with_embedding(record.original_vector) for record in records}
         return [nodes[id_] for id_ in ids if id_ in nodes]
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         view = self._current_view()
-        ids = [self._header(view, document_id).document.id_] if document_id is not None else list(view.headers)
+        ids = (
+            [self._header(view, document_id).document.id_] if document_id is not None else list(view.headers)
+        )
         return (node for id_ in ids for node in self._passages_of(id_))
 
     def passage_ids(self, document_id: str) -> list[str]:
@@ -201,9 +225,17 @@ class ChromaVectorStore(LlamaIndexMethods):
             condition = _Condition(view, scope)
             while True:
                 proposed = self._propose(vector, min(count, total), condition.where)
-                best = _best(sorted(filter(condition.matches, proposed), key=lambda record: record.order), vector, top_k)
+                best = _best(
+                    sorted(filter(condition.matches, proposed), key=lambda record: record.order),
+                    vector,
+                    top_k,
+                )
                 least = best[-1].get_score() if len(best) == top_k else -np.inf
-                if count >= total or len(proposed) < count or self._cosine_bound(proposed[-1].distance) < least - ROUNDING:
+                if (
+                    count >= total
+                    or len(proposed) < count
+                    or self._cosine_bound(proposed[-1].distance) < least - ROUNDING
+                ):
                     return best
                 count *= 4
 
@@ -223,7 +255,9 @@ class ChromaVectorStore(LlamaIndexMethods):
             hits = [(words.ids[place], score) for place, score in words.index.search(terms, top_k, among)]
             records = self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))
             nodes = {record.node.id_: record.node for record in records}
-            return [NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes]  # others are deleted meanwhile
+            return [
+                NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes
+            ]  # others are deleted meanwhile
 
         return self._retry_until_stable(search_in)
 
@@ -232,7 +266,9 @@ class ChromaVectorStore(LlamaIndexMethods):
             records = self._records(view, scope, embeddings=True)
             sizes = np.array([record.metadata["_length"] for record in records], np.float32)
             return Candidates(
-                [record.metadata["_node_id"] for record in records], _rows_of(records, view.dimension or 0), sizes
+                [record.metadata["_node_id"] for record in records],
+                _rows_of(records, view.dimension or 0),
+                sizes,
             )
 
         return self._retry_until_stable(read)
@@ -246,7 +282,8 @@ class ChromaVectorStore(LlamaIndexMethods):
             self._own_client.close()
             self._own_client = None
 
-    # --- views ----------------------------------------------------------------------------------------------------------
+    # --- views
+    # ----------------------------------------------------------------------------------------------------------
 
     def _stamp(self) -> tuple[str, int | None]:
         records = self._documents.get(ids=[STAMP], include=["metadatas"])["metadatas"] or []
@@ -256,9 +293,16 @@ class ChromaVectorStore(LlamaIndexMethods):
         stamp, dimension = self._stamp()
         view = self._view
         if view is None or view.stamp != stamp:
-            records = [each.metadata for each in read_all(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])]
-            documents = sorted((record for record in records if "_version" in record), key=lambda record: record["_version"])
-            headers = [_Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in documents]
+            records = [
+                each.metadata
+                for each in read_all(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
+            ]
+            documents = sorted(
+                (record for record in records if "_version" in record), key=lambda record: record["_version"]
+            )
+            headers = [
+                _Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in documents
+            ]
             view = self._view = _View(stamp, dimension, {header.document.id_: header for header in headers})
         return view
 
@@ -283,7 +327,8 @@ class ChromaVectorStore(LlamaIndexMethods):
         record: Mapping[str, str],
         text: str = "",
     ) -> None:
-        """Write a document's record and the stamp in one request, which Chroma executes whole or not at all."""
+        """Write a document's record and the stamp in one request, which Chroma executes whole or not at
+        all."""
         view = _View(secrets.token_hex(8), dimension, headers)
         self._documents.upsert(
             ids=["d:" + document_id, STAMP],
@@ -298,7 +343,8 @@ class ChromaVectorStore(LlamaIndexMethods):
             raise UnknownDocumentError(document_id)
         return view.headers[document_id]
 
-    # --- records --------------------------------------------------------------------------------------------------------
+    # --- records
+    # --------------------------------------------------------------------------------------------------------
 
     def _add(self, document: Document, nodes: Sequence[TextNode], rows: Vectors, version: str) -> None:
         metadatas = [
@@ -314,7 +360,9 @@ class ChromaVectorStore(LlamaIndexMethods):
             for place, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True))
         ]
         texts = [writable(node.text) for node in nodes]
-        sizes = [len(text.encode()) + len(str(metadata)) for text, metadata in zip(texts, metadatas, strict=True)]
+        sizes = [
+            len(text.encode()) + len(str(metadata)) for text, metadata in zip(texts, metadatas, strict=True)
+        ]
         for part in _requests(sizes, rows.shape[1]):
             self._passages.add(
                 ids=[f"{node.id_}#{version}" for node in nodes[part]],
@@ -327,7 +375,9 @@ class ChromaVectorStore(LlamaIndexMethods):
         for record in self._records(view, Scope(node_ids=[node.id_ for node in nodes])):
             owner = record.metadata["_document"]
             if owner != document.id_:
-                raise ValueError(f"node {record.node.id_!r} of {document.id_!r} is already a node of {owner!r}")
+                raise ValueError(
+                    f"node {record.node.id_!r} of {document.id_!r} is already a node of {owner!r}"
+                )
 
     def _records(self, view: _View, scope: Scope, *, embeddings: bool = False) -> list[Record]:
         """The passages in this scope, in order of insertion."""
@@ -335,7 +385,9 @@ class ChromaVectorStore(LlamaIndexMethods):
         parts = [scope]
         if scope.node_ids is not None:
             ids = list(dict.fromkeys(scope.node_ids))
-            parts = [replace(scope, node_ids=ids[start : start + MAX_IDS]) for start in range(0, len(ids), MAX_IDS)]
+            parts = [
+                replace(scope, node_ids=ids[start : start + MAX_IDS]) for start in range(0, len(ids), MAX_IDS)
+            ]
         records: list[Record] = []
         for condition in [_Condition(view, part) for part in parts]:
             records += filter(condition.matches, read_all(self._passages, condition.where, include))
@@ -348,7 +400,9 @@ class ChromaVectorStore(LlamaIndexMethods):
     def _propose(self, vector: Vector, count: int, where: Where | None) -> list[Record]:
         """The nearest by Chroma's index, nearest first."""
         include = ["metadatas", "documents", "embeddings", "distances"]
-        answer = self._passages.query(query_embeddings=[vector], n_results=count, where=where, include=include)
+        answer = self._passages.query(
+            query_embeddings=[vector], n_results=count, where=where, include=include
+        )
         return records_of({name: answer[name][0] for name in ("ids", *include)})
 
     def _cosine_bound(self, distance: float) -> float:
@@ -376,7 +430,9 @@ class _Condition:
         if scope.filters is not None and (pushed := where_of(scope.filters)) is not None:
             conditions.append(pushed)
         # Chroma is fastest without any condition.
-        self.where: Where | None = {"$and": conditions} if len(conditions) > 1 else conditions[0] if conditions else None
+        self.where: Where | None = (
+            {"$and": conditions} if len(conditions) > 1 else conditions[0] if conditions else None
+        )
 
     def matches(self, record: Record) -> bool:
         metadata = record.metadata
@@ -395,7 +451,9 @@ class _Words:
         self.index = KeywordIndex()
         self.ids: dict[int, str] = {}  # by place
         self.places: dict[str, int] = {}
-        self._versions: dict[str, list[tuple[int, tuple[str, ...]]]] = {}  # by version: each passage's place and words
+        self._versions: dict[
+            str, list[tuple[int, tuple[str, ...]]]
+        ] = {}  # by version: each passage's place and words
         self._next = 0
 
     def update(self, view: _View, read: Callable[[list[str]], list[Record]]) -> None:
@@ -447,16 +505,21 @@ def _translate_errors() -> Iterator[None]:
         yield
     except httpx.TransportError as error:
         raise StoreError(
-            f"The Chroma server does not answer: {error}.", hint="Start it with: chroma run. Then check host and port."
+            f"The Chroma server does not answer: {error}.",
+            hint="Start it with: chroma run. Then check host and port.",
         ) from error
     except NotFoundError as error:
         raise StoreError(
             f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
         ) from error
-    except Exception as error:  # a bare Exception is how the client reports an answer that it has no class for
+    except (
+        Exception
+    ) as error:  # a bare Exception is how the client reports an answer that it has no class for
         if not isinstance(error, ChromaError) and type(error) is not Exception:
             raise
-        raise StoreError(f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log.") from error
+        raise StoreError(
+            f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log."
+        ) from error
 
 
 def _client_of(place: str, connect: Callable[[], Any]) -> Any:
@@ -464,12 +527,14 @@ def _client_of(place: str, connect: Callable[[], Any]) -> Any:
         return connect()
     except ValueError as error:  # the client raises it for any failure to connect
         raise StoreError(
-            f"No Chroma server answers at {place}.", hint="Start it with: chroma run. Then check host and port."
+            f"No Chroma server answers at {place}.",
+            hint="Start it with: chroma run. Then check host and port.",
         ) from error
 
 
 def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
-    """Groups of passages for one request each. `sizes` are their bytes without the vectors, which have `width` numbers."""
+    """Groups of passages for one request each. `sizes` are their bytes without the vectors, which have
+    `width` numbers."""
     start, total = 0, 0
     for place, size in enumerate(sizes):
         total += size + BYTES_PER_NUMBER * width
@@ -483,7 +548,9 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
 def _best(records: Sequence[Record], vector: Vector, top_k: int) -> list[NodeWithScore]:
     """The nearest of these records, whose order decides between equals."""
     places, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
-    return [NodeWithScore(records[place].node, float(score)) for place, score in zip(places, scores, strict=True)]
+    return [
+        NodeWithScore(records[place].node, float(score)) for place, score in zip(places, scores, strict=True)
+    ]
 
 
 def _rows_of(records: Sequence[Record], dimension: int) -> Vectors:

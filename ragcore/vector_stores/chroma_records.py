@@ -1,5 +1,5 @@
-"""The records of a Chroma collection: the text of a passage or document, the metadata that Chroma can compare in filters, and
-the rest as JSON.
+"""The records of a Chroma collection: the text of a passage or document, the metadata that Chroma can compare
+in filters, and the rest as JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ragcore.schema import TextNode
-from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters, is_list
+from ragcore.vector_stores.filters import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    is_list,
+)
 from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
 if TYPE_CHECKING:
@@ -31,7 +37,8 @@ _COMPARED = {
     FilterOperator.GTE: "$gte",
     FilterOperator.LTE: "$lte",
 }
-# Chroma drops the fraction of a bound before it compares a whole number with it: for Chroma 2 is not below 2.5.
+# Chroma drops the fraction of a bound before it compares a whole number with it: for Chroma 2 is not below
+# 2.5.
 _OR_EQUAL = {"$gt": "$gte", "$lt": "$lte"}
 LARGEST = sys.float_info.max
 
@@ -78,7 +85,9 @@ def read_all(collection: Any, where: Where | None, include: list[str]) -> list[R
     if len(records) < BATCH:
         return records
     ids = collection.get(where=where, include=[])["ids"]
-    parts = (collection.get(ids=ids[start : start + BATCH], include=include) for start in range(0, len(ids), BATCH))
+    parts = (
+        collection.get(ids=ids[start : start + BATCH], include=include) for start in range(0, len(ids), BATCH)
+    )
     return [record for part in parts for record in records_of(part)]
 
 
@@ -87,7 +96,10 @@ def records_of(answer: Mapping[str, Any]) -> list[Record]:
     texts = [""] * count if answer["documents"] is None else answer["documents"]
     rows = [None] * count if answer["embeddings"] is None else np.asarray(answer["embeddings"], np.float32)
     columns = (answer["metadatas"], texts, rows, answer.get("distances") or [0.0] * count)
-    return [Record(metadata or {}, text or "", row, distance) for metadata, text, row, distance in zip(*columns, strict=True)]
+    return [
+        Record(metadata or {}, text or "", row, distance)
+        for metadata, text, row, distance in zip(*columns, strict=True)
+    ]
 
 
 def where_of(filters: MetadataFilters | MetadataFilter) -> Where | None:
@@ -113,7 +125,9 @@ def _comparison(condition: MetadataFilter) -> Where | None:
     sign = _COMPARED.get(operator)
     if isinstance(values[0], float):
         sign = _OR_EQUAL.get(sign or "", sign)
-    numbers_only = sign in (None, "$eq") or (isinstance(values[0], int | float) and not isinstance(values[0], bool))
+    numbers_only = sign in (None, "$eq") or (
+        isinstance(values[0], int | float) and not isinstance(values[0], bool)
+    )
     return {key: {sign: values[0]}} if sign and numbers_only and not is_list(condition.value) else None
 
 

@@ -1,12 +1,15 @@
-"""The store on disk: rows, text and keyword index in the library's SQLite file, vectors in one raw float32 file per index.
+"""The store on disk: rows, text and keyword index in the library's SQLite file, vectors in one raw float32
+file per index.
 
-The database decides what exists. The vector file only grows, and is flushed to disk before the transaction that records its new
-length; rows beyond the recorded length were never committed and are overwritten. The passages of a document are consecutive in
-the file (`first_slot`) and in the table (`first_row`), so that no table from slot to passage is needed, and opening a store
-takes the same time whatever its size. Deleted slots are gaps until they are more than half of the file; then the file is
-written again under another name, which the same transaction records.
+The database decides what exists. The vector file only grows, and is flushed to disk before the transaction
+that records its new length; rows beyond the recorded length were never committed and are overwritten. The
+passages of a document are consecutive in the file (`first_slot`) and in the table (`first_row`), so that no
+table from slot to passage is needed, and opening a store takes the same time whatever its size. Deleted slots
+are gaps until they are more than half of the file; then the file is written again under another name, which
+the same transaction records.
 
-Every change gives the index a new stamp. Every search compares it, so that it sees changes by other threads and processes.
+Every change gives the index a new stamp. Every search compares it, so that it sees changes by other threads
+and processes.
 """
 
 from __future__ import annotations
@@ -27,7 +30,15 @@ from ragcore.vector_stores.bm25_index import Postings
 from ragcore.vector_stores.disk_schema import TABLES, DiskIndex, new_stamp
 from ragcore.vector_stores.disk_vectors import SIGNS_FROM, IndexVectors, sweep
 from ragcore.vector_stores.postings_codec import Contents, contents_of
-from ragcore.vector_stores.search import Array, mask_of, nearest, nearest_by_signs, passage_terms, terms_version, unit_query
+from ragcore.vector_stores.search import (
+    Array,
+    mask_of,
+    nearest,
+    nearest_by_signs,
+    passage_terms,
+    terms_version,
+    unit_query,
+)
 from ragcore.vector_stores.sql_store import Incoming, TableStore, copies_from, words_of
 from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
@@ -46,9 +57,10 @@ COMPACT_SHARE = 0.5  # share of gaps among the slots above which the file is rew
 class DiskStore(TableStore[DiskIndex]):
     """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
 
-    `vectors` is the folder for vector files. `database` must have `SCHEMA`; the caller closes it. Several stores of one library
-    may be used at the same time, in one process or several. With `words_when_asked` the first keyword search builds the
-    keyword index of a new index: that search takes longer, and `upsert` is several times faster.
+    `vectors` is the folder for vector files. `database` must have `SCHEMA`; the caller closes it. Several
+    stores of one library may be used at the same time, in one process or several. With `words_when_asked` the
+    first keyword search builds the keyword index of a new index: that search takes longer, and `upsert` is
+    several times faster.
     """
 
     _database: SQLiteDatabase
@@ -57,7 +69,12 @@ class DiskStore(TableStore[DiskIndex]):
     _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
-        self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
+        self,
+        database: SQLiteDatabase,
+        *,
+        index: str = "documents",
+        vectors: Path,
+        words_when_asked: bool = False,
     ) -> None:
         self._database = database
         self._name = index
@@ -120,7 +137,8 @@ class DiskStore(TableStore[DiskIndex]):
             self.reclaim()
 
     def reclaim(self) -> None:
-        """Free the space of deleted rows, of gaps if they are most of the file, and of vector files without an index.
+        """Free the space of deleted rows, of gaps if they are most of the file, and of vector files without
+        an index.
 
         Not inside a transaction.
         """
@@ -133,11 +151,12 @@ class DiskStore(TableStore[DiskIndex]):
         self._database.shrink()
 
     def verify(self) -> list[str]:
-        """Compare the vectors of all documents with their checksums; returns the ids of damaged documents, oldest first.
+        """Compare the vectors of all documents with their checksums; returns the ids of damaged documents,
+        oldest first.
 
-        Until `replace_vectors`, `search` and `candidates` skip these documents, and `nodes` returns their passages without
-        embedding. This reads the whole file; writers wait only if something is damaged. If the file is missing or too short,
-        every search before this call is a DamagedStoreError.
+        Until `replace_vectors`, `search` and `candidates` skip these documents, and `nodes` returns their
+        passages without embedding. This reads the whole file; writers wait only if something is damaged. If
+        the file is missing or too short, every search before this call is a DamagedStoreError.
         """
         with self._database.snapshot() as db:
             index = self._index(db)
@@ -147,7 +166,8 @@ class DiskStore(TableStore[DiskIndex]):
                 self._vectors.mark_damaged(db, self._index_now(db), unsound)
         with self._database.snapshot() as db:
             rows = db.execute(
-                "SELECT d.id FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.damaged = 1"
+                "SELECT d.id FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND "
+                "d.damaged = 1"
                 " ORDER BY d.seq",
                 (self._name,),
             )
@@ -159,8 +179,9 @@ class DiskStore(TableStore[DiskIndex]):
     def replace_vectors(self, document_id: str, vectors: Vectors) -> None:
         """Repair a damaged document: one vector for each of its passages in reading order, shape (n, d).
 
-        A document that is not damaged, because another process repaired it, is not changed. UnknownDocumentError;
-        DimensionError; ValueError for another number of vectors, or NaN or infinity in one.
+        A document that is not damaged, because another process repaired it, is not changed.
+        UnknownDocumentError; DimensionError; ValueError for another number of vectors, or NaN or infinity in
+        one.
         """
         with self._database.transaction() as db:
             document = self._document_row(db, document_id)
@@ -168,10 +189,16 @@ class DiskStore(TableStore[DiskIndex]):
             if not document["damaged"] or index.file is None or index.dimension is None:
                 return
             if len(vectors) != document["passages"]:
-                raise ValueError(f"{document_id!r} has {document['passages']} passages, but was given {len(vectors)} vectors")
+                raise ValueError(
+                    f"{document_id!r} has {document['passages']} passages, but was given {len(vectors)} "
+                    "vectors"
+                )
             rows = np.stack([unit_query(vector, index.dimension) for vector in vectors])
             self._vectors.files.overwrite(index.file, document["first_slot"], rows)
-            db.execute("UPDATE documents SET checksum = ?, damaged = 0 WHERE seq = ?", (checksum(rows), document["seq"]))
+            db.execute(
+                "UPDATE documents SET checksum = ?, damaged = 0 WHERE seq = ?",
+                (checksum(rows), document["seq"]),
+            )
             db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
@@ -179,11 +206,14 @@ class DiskStore(TableStore[DiskIndex]):
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
-    # --- rows -----------------------------------------------------------------------------------------------------------
+    # --- rows
+    # -----------------------------------------------------------------------------------------------------------
 
     def _new_index(self, db: sqlite3.Connection) -> DiskIndex:
         terms = LATER if self._words_when_asked else terms_version()
-        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, new_stamp()))
+        db.execute(
+            "INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, new_stamp())
+        )
         return self._index_now(db)
 
     def _upsert(self, incoming: Incoming) -> int:
@@ -203,7 +233,8 @@ class DiskStore(TableStore[DiskIndex]):
             slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
             signs = self._vectors.write_signs(file, index.signs, slots, dimension)
             db.execute(
-                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ?, signs = ?"
+                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages "
+                "+ ?, signs = ?"
                 " WHERE id = ?",
                 (new_stamp(), dimension, file, slots, len(rows), signs, index.id_),
             )
@@ -217,22 +248,33 @@ class DiskStore(TableStore[DiskIndex]):
     def _remove_all(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Sequence[str]) -> bool:
         """Remove these documents if they exist; returns whether there were any."""
         condition, value = self._is_among("id", document_ids)
-        existing = db.execute(f"SELECT id FROM documents WHERE index_id = ? AND {condition}", (index.id_, value)).fetchall()
+        existing = db.execute(
+            f"SELECT id FROM documents WHERE index_id = ? AND {condition}", (index.id_, value)
+        ).fetchall()
         for (id_,) in existing:
             self._remove(db, self._index_now(db), id_)
         return bool(existing)
 
-    def _insert_all(self, db: sqlite3.Connection, index: DiskIndex, incoming: Sequence[Incoming], first_slot: int) -> None:
+    def _insert_all(
+        self, db: sqlite3.Connection, index: DiskIndex, incoming: Sequence[Incoming], first_slot: int
+    ) -> None:
         slot, first_rows = first_slot, []
         for each in incoming:
-            first_rows.append(self._insert(db, index, each, {"first_slot": slot, "checksum": checksum(each.rows)}))
+            first_rows.append(
+                self._insert(db, index, each, {"first_slot": slot, "checksum": checksum(each.rows)})
+            )
             slot += len(each.nodes)
         if index.terms != LATER:
-            words = incoming[0].words if len(incoming) == 1 else words_of(node for each in incoming for node in each.nodes)
+            words = (
+                incoming[0].words
+                if len(incoming) == 1
+                else words_of(node for each in incoming for node in each.nodes)
+            )
             self._add_terms(db, index, words, first_rows[0])
 
     def _remove(self, db: sqlite3.Connection, index: DiskIndex, document_id: str) -> int | None:
-        """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for an unknown id."""
+        """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for
+        an unknown id."""
         rows = db.execute(
             "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, first_slot, passages",
             (index.id_, document_id),
@@ -243,13 +285,21 @@ class DiskStore(TableStore[DiskIndex]):
         self._postings.remove(db, index.id_, range(first_row, first_row + passages))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
-            db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?", (index.id_,))
+            db.execute(
+                "UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?",
+                (index.id_,),
+            )
         elif passages:
             db.execute("INSERT INTO gaps VALUES (?, ?, ?)", (index.id_, first_slot, passages))
-        db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (new_stamp(), passages, index.id_))
+        db.execute(
+            "UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?",
+            (new_stamp(), passages, index.id_),
+        )
         return int(passages)
 
-    def _rows_of_documents(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Collection[str]) -> list[sqlite3.Row]:
+    def _rows_of_documents(
+        self, db: sqlite3.Connection, index: DiskIndex, document_ids: Collection[str]
+    ) -> list[sqlite3.Row]:
         """The rows of these documents; ids without a document are skipped."""
         query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
@@ -274,15 +324,19 @@ class DiskStore(TableStore[DiskIndex]):
     def _rows_at(self, db: sqlite3.Connection, index: DiskIndex, slots: Array) -> list[int]:
         """The rows of the passages at these slots."""
         rows = db.execute(
-            "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND first_slot <= slot.value"
+            "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND "
+            "first_slot <= slot.value"
             " AND passages > 0 ORDER BY first_slot DESC LIMIT 1) FROM json_each(?) slot ORDER BY slot.key",
             (index.id_, json.dumps(slots.tolist())),
         )
         return [row for (row,) in rows.fetchall()]
 
-    # --- keywords -------------------------------------------------------------------------------------------------------
+    # --- keywords
+    # -------------------------------------------------------------------------------------------------------
 
-    def _add_terms(self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0) -> None:
+    def _add_terms(
+        self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0
+    ) -> None:
         for contents in words:
             self._postings.insert(db, index.id_, contents, first_row)
 
@@ -291,21 +345,28 @@ class DiskStore(TableStore[DiskIndex]):
         self._postings.clear(db, index.id_)
 
     def _renew_terms(self) -> None:
-        """Build the keyword index if that is still to be done, and rebuild it if it has an earlier version's rules."""
+        """Build the keyword index if that is still to be done, and rebuild it if it has an earlier version's
+        rules."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is None or index.terms == terms_version():
             return
         with self._database.transaction() as db:
             index = self._index(db)
-            if index is None or index.terms == terms_version():  # another process has deleted it, or was faster
+            if (
+                index is None or index.terms == terms_version()
+            ):  # another process has deleted it, or was faster
                 return
             self._drop_terms(db, index)
             passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
             self._add_terms(db, index, contents_of(passages))
-            db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
+            db.execute(
+                "UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?",
+                (terms_version(), new_stamp(), index.id_),
+            )
 
-    # --- vectors --------------------------------------------------------------------------------------------------------
+    # --- vectors
+    # --------------------------------------------------------------------------------------------------------
 
     def _nearest(
         self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope
@@ -328,7 +389,9 @@ class DiskStore(TableStore[DiskIndex]):
         passages = [passage for passage in passages if not passage["damaged"]]
         vectors = self._vectors.map_rows(db, index).rows[[passage["slot"] for passage in passages]]
         sound = are_unit(vectors)
-        return [passage for passage, is_sound in zip(passages, sound.tolist(), strict=True) if is_sound], vectors[sound]
+        return [
+            passage for passage, is_sound in zip(passages, sound.tolist(), strict=True) if is_sound
+        ], vectors[sound]
 
     def _renew_signs(self) -> None:
         """Compute all signs again if some do not match the vectors."""
@@ -341,7 +404,9 @@ class DiskStore(TableStore[DiskIndex]):
         with self._database.transaction() as db:
             index = self._index_now(db)
             signs = self._vectors.write_signs(index.file, 0, index.slots, index.dimension)
-            db.execute("UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (new_stamp(), signs, index.id_))
+            db.execute(
+                "UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (new_stamp(), signs, index.id_)
+            )
 
     def _needs_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)

@@ -1,4 +1,5 @@
-"""The vectors of one index of a store on disk: mapping, appending to, checking and compacting its vector file."""
+"""The vectors of one index of a store on disk: mapping, appending to, checking and compacting its vector
+file."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ SIGNS_FROM = 4 * CHUNK  # rows; a smaller file is compared completely, which is 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The mapped rows of an index at `stamp`, and a mask of those that are in use and undamaged (None: all)."""
+    """The mapped rows of an index at `stamp`, and a mask of those that are in use and undamaged (None:
+    all)."""
 
     stamp: int
     rows: Vectors
@@ -35,7 +37,8 @@ class Matrix:
 
 
 class IndexVectors:
-    """Call its methods in a transaction or a snapshot of the database, with the row of the index from there."""
+    """Call its methods in a transaction or a snapshot of the database, with the row of the index from
+    there."""
 
     def __init__(self, database: SQLiteDatabase, files: VectorFolder) -> None:
         self.files = files
@@ -58,7 +61,8 @@ class IndexVectors:
                 mapped = self.files.map_rows(index.file, index.slots, index.dimension)
                 spans = db.execute(
                     "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
-                    " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
+                    " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND "
+                    "damaged = 1",
                     (index.id_, index.id_),
                 ).fetchall()
                 sound = ~mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
@@ -73,7 +77,9 @@ class IndexVectors:
             return index.file, index.slots
         file = index.file or self.files.new_name(index.id_)
         self.files.append(file, index.slots, rows)
-        self._database.before_commit((self.files.path, file), partial(self.files.sync, file, new=index.file is None))
+        self._database.before_commit(
+            (self.files.path, file), partial(self.files.sync, file, new=index.file is None)
+        )
         return file, index.slots
 
     def write_signs(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:
@@ -85,17 +91,20 @@ class IndexVectors:
     def unsound(
         self, db: sqlite3.Connection, index: DiskIndex, among: Collection[int] | None = None
     ) -> Iterator[tuple[int, int | None, int | None]]:
-        """(seq, checksum in the table, checksum of the file) of the documents where these differ. The checksum of the file is
-        None if vectors are missing or are not unit vectors."""
+        """(seq, checksum in the table, checksum of the file) of the documents where these differ. The
+        checksum of the file is None if vectors are missing or are not unit vectors."""
         if index.file is None or index.dimension is None:
             return
         documents = db.execute(
-            "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = 0 AND passages > 0"
+            "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = "
+            "0 AND passages > 0"
             " ORDER BY first_slot",
             (index.id_,),
         ).fetchall()
         chosen = [row for row in documents if among is None or row["seq"] in among]
-        checksums = self.files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
+        checksums = self.files.checksums(
+            index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension
+        )
         for row, actual in zip(chosen, checksums, strict=True):
             if row["checksum"] is None or row["checksum"] != actual:
                 yield row["seq"], row["checksum"], actual
@@ -103,7 +112,9 @@ class IndexVectors:
     def mark_damaged(self, db: sqlite3.Connection, index: DiskIndex, suspects: Collection[int]) -> None:
         """Check these documents again in this transaction, and record which are damaged."""
         for seq, written, actual in list(self.unsound(db, index, suspects)):
-            if written is None and actual is not None:  # an earlier version recorded no checksum: trust the first
+            if (
+                written is None and actual is not None
+            ):  # an earlier version recorded no checksum: trust the first
                 db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
             else:
                 db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))
@@ -117,7 +128,8 @@ class IndexVectors:
             return None
         rows = self.map_rows(db, index).rows
         documents = db.execute(
-            "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
+            "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq",
+            (index.id_,),
         ).fetchall()
         slot = 0
         for seq, _, passages in documents:

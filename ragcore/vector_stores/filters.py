@@ -40,7 +40,8 @@ class FilterCondition(str, Enum):
 class MetadataFilter:
     """A condition on one key. A passage without the key matches only `!=`, `nin` and `is_empty`.
 
-    Values that cannot be compared do not match, without an error: a number is neither above nor below a text, and true is not
+    Values that cannot be compared do not match, without an error: a number is neither above nor below a text,
+    and true is not
     1. ValueError for an unknown operator, and for `in`, `nin`, `any` or `all` without a list.
 
     >>> MetadataFilter("year", 1990, FilterOperator.GT).match({"year": 1999})
@@ -55,7 +56,9 @@ class MetadataFilter:
         compare = FilterOperator(self.operator)  # the text of an operator is accepted, too
         object.__setattr__(self, "operator", compare)
         if compare in _OF_LISTS and not is_list(self.value):
-            raise ValueError(f"the operator {compare.value!r} compares with a list of values, not with {self.value!r}")
+            raise ValueError(
+                f"the operator {compare.value!r} compares with a list of values, not with {self.value!r}"
+            )
 
     def match(self, metadata: Metadata) -> bool:
         if self.key not in metadata:
@@ -82,7 +85,9 @@ class MetadataFilters:
         """ValueError for a filter that is a dict."""
         object.__setattr__(self, "condition", FilterCondition(self.condition))
         if plain := [each for each in self.filters if isinstance(each, Mapping)]:
-            raise ValueError(f"{plain[0]} is a dict, not a filter: MetadataFilters.from_dicts takes a list of those")
+            raise ValueError(
+                f"{plain[0]} is a dict, not a filter: MetadataFilters.from_dicts takes a list of those"
+            )
 
     @classmethod
     def from_dicts(
@@ -139,8 +144,12 @@ _COMPARE: dict[FilterOperator, Callable[[Value, Value], bool]] = {
     FilterOperator.LTE: _compare_by(operator.le),
     FilterOperator.IN: _among,
     FilterOperator.NIN: lambda entry, values: not _among(entry, values),
-    FilterOperator.ANY: lambda entry, values: is_list(values) and any(_among(value, entry) for value in values),
-    FilterOperator.ALL: lambda entry, values: is_list(entry) and is_list(values) and all(_among(v, entry) for v in values),
+    FilterOperator.ANY: lambda entry, values: (
+        is_list(values) and any(_among(value, entry) for value in values)
+    ),
+    FilterOperator.ALL: lambda entry, values: (
+        is_list(entry) and is_list(values) and all(_among(v, entry) for v in values)
+    ),
     FilterOperator.CONTAINS: lambda entry, value: _among(value, entry),
     FilterOperator.TEXT_MATCH: _contains_text,
     FilterOperator.TEXT_MATCH_INSENSITIVE: lambda entry, value: _contains_text(entry, value, str.casefold),

@@ -12,7 +12,15 @@ import numpy as np
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.search import Array, KeywordIndex, mask_of, nearest, passage_terms, query_terms, unit_query
+from ragcore.vector_stores.search import (
+    Array,
+    KeywordIndex,
+    mask_of,
+    nearest,
+    passage_terms,
+    query_terms,
+    unit_query,
+)
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
@@ -54,7 +62,9 @@ class MemoryStore(LlamaIndexMethods):
         self._entries: dict[str, _Entry] = {}
         self._place: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
-        self._lengths: dict[int, float] = {}  # row -> length of the embedding before scaling, where it is not 1
+        self._lengths: dict[
+            int, float
+        ] = {}  # row -> length of the embedding before scaling, where it is not 1
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0
@@ -65,7 +75,9 @@ class MemoryStore(LlamaIndexMethods):
             metadata_json(document.metadata)
             for node in nodes:
                 metadata_json(node.metadata)
-                owner = self._nodes[self._place[node.id_]].ref_doc_id if node.id_ in self._place else document.id_
+                owner = (
+                    self._nodes[self._place[node.id_]].ref_doc_id if node.id_ in self._place else document.id_
+                )
                 if owner != document.id_:
                     raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
             if document.id_ in self._entries:
@@ -150,7 +162,9 @@ class MemoryStore(LlamaIndexMethods):
         ids = self._entries if scope.document_ids is None else set(scope.document_ids) & self._entries.keys()
         mask = mask_of([(self._entries[id_].first, len(self._entries[id_].nodes)) for id_ in ids], self._used)
         if scope.node_ids is not None:
-            mask &= mask_of([(self._place[id_], 1) for id_ in scope.node_ids if id_ in self._place], self._used)
+            mask &= mask_of(
+                [(self._place[id_], 1) for id_ in scope.node_ids if id_ in self._place], self._used
+            )
         if scope.filters is not None:
             for place in np.flatnonzero(mask).tolist():
                 mask[place] = scope.filters.match(self._nodes[place].metadata)
@@ -167,7 +181,8 @@ class MemoryStore(LlamaIndexMethods):
         return len(entry.nodes)
 
     def _enter(self, entry: _Entry, sizes: Sequence[float]) -> None:
-        """Add a document whose rows are in the matrix. `sizes` are the lengths of its embeddings before scaling."""
+        """Add a document whose rows are in the matrix. `sizes` are the lengths of its embeddings before
+        scaling."""
         self._entries[entry.stored.id_] = entry
         for place, node, length in zip(entry.places, entry.nodes, sizes, strict=True):
             self._nodes[place] = node

@@ -1,7 +1,7 @@
 """Documents and passages as JSON: the only module that knows this format.
 
-A field with its default value is omitted, and so is the embedding: vectors have their own file. The object of an IndexNode is
-stored only if it is a passage.
+A field with its default value is omitted, and so is the embedding: vectors have their own file. The object of
+an IndexNode is stored only if it is a passage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from ragcore.schema import Document, IndexNode, Page, RelatedNodeInfo, Template,
 
 Item: TypeAlias = Document | TextNode
 
-_NODE_FIELDS = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next_id", "parent_id", "child_ids")
+_NODE_FIELDS = (
+    "ref_doc_id",
+    "start_char_idx",
+    "end_char_idx",
+    "prev_id",
+    "next_id",
+    "parent_id",
+    "child_ids",
+)
 _COMMON_FIELDS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
@@ -30,7 +38,11 @@ def _plain(item: Item) -> dict[str, Any]:
     data: dict[str, Any] = {"text": item.text, "id_": item.id_, "metadata": dict(item.metadata)}
     names: tuple[str, ...] = _COMMON_FIELDS
     if isinstance(item, Document):
-        data |= {"kind": "document", "page_word": item.page_word, "pages": [(p.label, p.start, p.end) for p in item.pages]}
+        data |= {
+            "kind": "document",
+            "page_word": item.page_word,
+            "pages": [(p.label, p.start, p.end) for p in item.pages],
+        }
     else:
         names += _NODE_FIELDS
     data |= {name: value for name in names if (value := getattr(item, name)) not in (None, (), [])}

@@ -38,7 +38,8 @@ class OwnStore(MemoryStore):
         return count
 
     def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        """The store's answer without passages outside the scope: a simple store may ignore a part of the query."""
+        """The store's answer without passages outside the scope: a simple store may ignore a part of the
+        query."""
         if top_k <= 0:
             return []
         request = VectorStoreQuery(

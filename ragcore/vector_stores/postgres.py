@@ -1,9 +1,11 @@
-"""The store on a PostgreSQL server with pgvector: documents, passages, words and vectors in tables that many machines share.
+"""The store on a PostgreSQL server with pgvector: documents, passages, words and vectors in tables that many
+machines share.
 
-Each index has its own table of vectors, which is dropped with the last passage. New vectors are not yet in its HNSW index
-(Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), so that adding them is only a bulk copy; a search compares them
-one by one. Once there are many, every `upsert` adds a few hundred of them to the HNSW index, while others read and write. The
-results of the index are ranked again by their exact cosines, so that only passages it misses are lost.
+Each index has its own table of vectors, which is dropped with the last passage. New vectors are not yet in
+its HNSW index (Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), so that adding them is only a
+bulk copy; a search compares them one by one. Once there are many, every `upsert` adds a few hundred of them
+to the HNSW index, while others read and write. The results of the index are ranked again by their exact
+cosines, so that only passages it misses are lost.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ MOST_INDEXED = 4000  # dimensions that pgvector can index in half precision; wid
 WIDEST = 16_000  # numbers in a vector of pgvector
 MOST_INLINE = 1900  # dimensions of a vector that fits a page of a table
 
-OURS = "pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"  # the tables of a library
+# the tables of a library
+OURS = "pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 
 HNSW = (  # the tables with vectors in an HNSW index: an empty one is two pages
     "SELECT indrelid FROM pg_index JOIN pg_class i ON i.oid = indexrelid JOIN pg_am a ON a.oid = i.relam"
@@ -61,11 +64,12 @@ class _Index(IndexRow):
 
 
 class PostgresStore(TableStore[_Index]):
-    """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method promises.
+    """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method
+    promises.
 
-    A search is exact up to 20,000 passages. Beyond that, and in a scope of more than 20,000 passages, it may miss some of the
-    nearest: in 50,000 embeddings of real text it had 0.996 of the ten nearest (`python -m benchmarks.postgres`). `database`
-    must have `SCHEMA`. The caller closes it.
+    A search is exact up to 20,000 passages. Beyond that, and in a scope of more than 20,000 passages, it may
+    miss some of the nearest: in 50,000 embeddings of real text it had 0.996 of the ten nearest (`python -m
+    benchmarks.postgres`). `database` must have `SCHEMA`. The caller closes it.
     """
 
     _database: PostgresDatabase
@@ -130,7 +134,8 @@ class PostgresStore(TableStore[_Index]):
             self._database.close()
 
     def compact(self) -> None:
-        """Add all vectors to the HNSW index, and drop removed passages from the keyword index. Not in a transaction."""
+        """Add all vectors to the HNSW index, and drop removed passages from the keyword index. Not in a
+        transaction."""
         with self._database.transaction() as db:
             index = self._index(db)
             if index is not None:
@@ -138,24 +143,30 @@ class PostgresStore(TableStore[_Index]):
         self._add_to_hnsw(len(self))
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. The next `upsert` creates it again."""
+        """Delete the index: its documents, passages, words and vectors. The next `upsert` creates it
+        again."""
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None:
                 return
             self._drop_table(db, index)
             self._postings.clear(db, index.id_)
-            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))  # and with them their texts and passages
+            db.execute(
+                "DELETE FROM documents WHERE index_id = ?", (index.id_,)
+            )  # and with them their texts and passages
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
 
     def reclaim(self) -> None:
         """Let the server reuse the space of deleted rows, and free the space at the ends of its files.
 
-        The server does so itself within minutes. Skipped are vectors in an HNSW index, which take long, and tables that the
-        server is working on. Not in a transaction.
+        The server does so itself within minutes. Skipped are vectors in an HNSW index, which take long, and
+        tables that the server is working on. Not in a transaction.
         """
         with self._database.snapshot() as db:
-            tables = [f'"{row["relname"]}"' for row in db.execute(f"SELECT relname FROM {OURS} AND oid NOT IN ({HNSW})")]
+            tables = [
+                f'"{row["relname"]}"'
+                for row in db.execute(f"SELECT relname FROM {OURS} AND oid NOT IN ({HNSW})")
+            ]
         with contextlib.suppress(MissingTableError):  # dropped meanwhile, with all of its space
             self._database.connection().execute(f"VACUUM (SKIP_LOCKED) {', '.join(tables)}")
 
@@ -165,7 +176,8 @@ class PostgresStore(TableStore[_Index]):
             rows = db.execute(f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM {OURS}")
             return int(rows.fetchall()[0][0])
 
-    # --- rows -----------------------------------------------------------------------------------------------------------
+    # --- rows
+    # -----------------------------------------------------------------------------------------------------------
 
     def _new_index(self, db: PostgresConnection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
@@ -174,7 +186,8 @@ class PostgresStore(TableStore[_Index]):
     def _remove(self, db: PostgresConnection, index: _Index, document_id: str) -> int | None:
         """Remove a document; returns its number of passages, None for an unknown id."""
         row = db.execute(
-            "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, passages", (index.id_, document_id)
+            "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, passages",
+            (index.id_, document_id),
         ).fetchone()
         if row is None:
             return None
@@ -184,7 +197,9 @@ class PostgresStore(TableStore[_Index]):
             self._drop_table(db, index)
         elif passages:
             self._postings.remove(db, index.id_, range(first_row, first_row + passages))
-            db.execute(f"DELETE FROM {index.vectors} WHERE row >= ? AND row < ?", (first_row, first_row + passages))
+            db.execute(
+                f"DELETE FROM {index.vectors} WHERE row >= ? AND row < ?", (first_row, first_row + passages)
+            )
         db.execute("UPDATE indexes SET passages = passages - ? WHERE id = ?", (passages, index.id_))
         return int(passages)
 
@@ -194,13 +209,15 @@ class PostgresStore(TableStore[_Index]):
     def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
         return [row["row"] for row in self._within(db, index, scope)]
 
-    # --- keywords -------------------------------------------------------------------------------------------------------
+    # --- keywords
+    # -------------------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
         """Rebuild the keyword index if it follows the rules of an earlier version.
 
-        This is checked at the first search only: a machine with other rules, such as those of an earlier Python, would rebuild
-        it too. The slow part runs before the transaction, so that others can write. It takes 2 KB of memory for each passage.
+        This is checked at the first search only: a machine with other rules, such as those of an earlier
+        Python, would rebuild it too. The slow part runs before the transaction, so that others can write. It
+        takes 2 KB of memory for each passage.
         """
         with self._terms_lock:
             self._terms_checked = self._terms_checked or self._has_our_terms()
@@ -213,7 +230,9 @@ class PostgresStore(TableStore[_Index]):
             return index is not None
         with self._database.snapshot() as db:
             before = self._rows_of_documents(db, index)
-            words = list(contents_of((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
+            words = list(
+                contents_of((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
+            )
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None or index.terms == terms_version():
@@ -224,7 +243,9 @@ class PostgresStore(TableStore[_Index]):
                 self._postings.insert(db, index.id_, contents)
             for document in before.keys() - now.keys():
                 self._postings.remove(db, index.id_, before[document])
-            new = passages_at(db, sorted(row for document in now.keys() - before.keys() for row in now[document]))
+            new = passages_at(
+                db, sorted(row for document in now.keys() - before.keys() for row in now[document])
+            )
             self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in new.items()))
             db.execute("UPDATE indexes SET terms = ? WHERE id = ?", (terms_version(), index.id_))
         return True
@@ -234,13 +255,17 @@ class PostgresStore(TableStore[_Index]):
         rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
         return {seq: range(first, first + passages) for seq, first, passages in rows}
 
-    # --- vectors --------------------------------------------------------------------------------------------------------
+    # --- vectors
+    # --------------------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
         if dimension > WIDEST:
             raise StoreError(
                 f"The server has room for vectors of {WIDEST:,} numbers, but was given {dimension:,}.",
-                hint="Choose an embedding model that gives fewer, or a library in a folder, which takes vectors of any width.",
+                hint=(
+                    "Choose an embedding model that gives fewer, or a library in a folder, which takes "
+                    "vectors of any width."
+                ),
             )
         self._drop_unused(db)
         # A new name each time, so that a reader of the old table never reads this one.
@@ -253,8 +278,13 @@ class PostgresStore(TableStore[_Index]):
         if dimension <= MOST_INLINE:
             db.execute(f"ALTER TABLE {table} ALTER vector SET STORAGE PLAIN")
         if dimension <= MOST_INDEXED:
-            db.execute(f"CREATE INDEX ON {table} USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) WHERE indexed")
-        db.execute("UPDATE indexes SET dimension = ?, vectors = ? WHERE id = ?", (dimension, table, index.id_))
+            db.execute(
+                f"CREATE INDEX ON {table} USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) "
+                "WHERE indexed"
+            )
+        db.execute(
+            "UPDATE indexes SET dimension = ?, vectors = ? WHERE id = ?", (dimension, table, index.id_)
+        )
         return table
 
     def _drop_table(self, db: PostgresConnection, index: _Index) -> None:
@@ -265,7 +295,8 @@ class PostgresStore(TableStore[_Index]):
     def _drop_unused(self, db: PostgresConnection) -> None:
         """Drop the tables of vectors without an index.
 
-        A table that somebody still reads, perhaps to copy the library, is dropped later: waiting would block all writers.
+        A table that somebody still reads, perhaps to copy the library, is dropped later: waiting would block
+        all writers.
         """
         unused = db.execute(
             f"SELECT relname FROM {OURS} AND relname ~ '^vectors_[0-9]+_[0-9a-f]+$' AND relname NOT IN"
@@ -285,7 +316,9 @@ class PostgresStore(TableStore[_Index]):
         data = db.copy_out(query)[len(COPY_HEAD) : -len(COPY_END)]
         return np.frombuffer(data, _record(dimension))["vector"].astype(np.float32)
 
-    def _vectors_of(self, db: PostgresConnection, index: _Index, passages: list[Row]) -> tuple[list[Row], Vectors]:
+    def _vectors_of(
+        self, db: PostgresConnection, index: _Index, passages: list[Row]
+    ) -> tuple[list[Row], Vectors]:
         return passages, self._vectors(db, index, [passage["row"] for passage in passages])
 
     def _nearest(
@@ -294,7 +327,9 @@ class PostgresStore(TableStore[_Index]):
         among = None if scope == EVERYTHING else self._rows_within(db, index, scope)
         if not query.any():  # every passage is equally near
             rows = [row for row, _ in self._first(db, index, "row", (), top_k, [], among)]
-        elif (index.passages if among is None else len(among)) <= EXACT or (index.dimension or 0) > MOST_INDEXED:
+        elif (index.passages if among is None else len(among)) <= EXACT or (
+            index.dimension or 0
+        ) > MOST_INDEXED:
             rows = self._closest(db, index, query, top_k, [], among)
         else:
             waiting = self._closest(db, index, query, top_k, ["NOT indexed"], among)
@@ -304,7 +339,13 @@ class PostgresStore(TableStore[_Index]):
         return [rows[place] for place in best.tolist()], scores
 
     def _closest(
-        self, db: PostgresConnection, index: _Index, query: Vector, k: int, conditions: list[str], among: list[int] | None
+        self,
+        db: PostgresConnection,
+        index: _Index,
+        query: Vector,
+        k: int,
+        conditions: list[str],
+        among: list[int] | None,
     ) -> list[int]:
         """The rows of the `k` nearest, and of all that may be as near as the last of them."""
         limit = k + SPARE
@@ -318,9 +359,13 @@ class PostgresStore(TableStore[_Index]):
         self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None
     ) -> list[int]:
         """Those that the HNSW index finds."""
-        db.execute(f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}")
+        db.execute(
+            f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}"
+        )
         distance = f"vector::halfvec({index.dimension}) <#> ?"
-        rows = self._first(db, index, distance, (_vector_text(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
+        rows = self._first(
+            db, index, distance, (_vector_text(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among
+        )
         return self._closest(db, index, query, k, [], [row for row, _ in rows])
 
     def _first(
@@ -337,20 +382,36 @@ class PostgresStore(TableStore[_Index]):
         if among is not None:
             conditions, values = [*conditions, "row = ANY(?)"], (*values, among)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        rows = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
+        rows = db.execute(
+            f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit)
+        )
         return [(row, rank) for row, rank in rows]
 
     def _add_to_hnsw(self, least: int) -> None:
-        """Add so many vectors, rounded up to whole batches, to the HNSW index if it is in use. Others may work meanwhile."""
+        """Add so many vectors, rounded up to whole batches, to the HNSW index if it is in use. Others may
+        work meanwhile."""
         with self._database.snapshot() as db:
             index = self._index(db)
-        if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
+        if (
+            index is None
+            or index.vectors is None
+            or index.passages <= EXACT
+            or (index.dimension or 0) > MOST_INDEXED
+        ):
             return
-        # Each statement is its own transaction without the write lock: writers do not change existing vectors.
-        some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
-        with contextlib.suppress(StoreError):  # the rest is compared one by one until a later `upsert` adds it
+        # Each statement is its own transaction without the write lock: writers do not change existing
+        # vectors.
+        some = (
+            f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE "
+            "SKIP LOCKED"
+        )
+        with contextlib.suppress(
+            StoreError
+        ):  # the rest is compared one by one until a later `upsert` adds it
             for _ in range(0, least, BATCH):
-                if not db.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
+                if not db.execute(
+                    f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})"
+                ).rowcount:
                     return
 
 
@@ -358,7 +419,8 @@ PGVectorStore = PostgresStore
 
 
 def _record(dimension: int) -> np.dtype[Any]:
-    """A row of a table of vectors in the form of COPY: the number of fields, then the size and the bytes of each."""
+    """A row of a table of vectors in the form of COPY: the number of fields, then the size and the bytes of
+    each."""
     return np.dtype(
         [
             ("fields", ">i2"),
@@ -377,7 +439,11 @@ def _as_records(first_row: int, rows: Vectors) -> bytes:
     count, dimension = rows.shape
     records = np.zeros(count, _record(dimension))
     records["fields"], records["row_size"], records["vector_size"] = 2, 8, 4 + 4 * dimension
-    records["row"], records["dimension"], records["vector"] = np.arange(first_row, first_row + count), dimension, rows
+    records["row"], records["dimension"], records["vector"] = (
+        np.arange(first_row, first_row + count),
+        dimension,
+        rows,
+    )
     return COPY_HEAD + records.tobytes() + COPY_END
 
 

@@ -1,8 +1,8 @@
 """Postings of passages in memory, and the packed form in which the keyword index stores them.
 
-A segment of n passages numbers its terms in the order of their bytes, and its passages by their place, 0 to n - 1. The number
-t * n + p says that passage p has term t. A block has terms, the gaps between these numbers in order, and the counts of the
-terms in the passages.
+A segment of n passages numbers its terms in the order of their bytes, and its passages by their place, 0 to n
+- 1. The number t * n + p says that passage p has term t. A block has terms, the gaps between these numbers in
+order, and the counts of the terms in the passages.
 """
 
 from __future__ import annotations
@@ -54,8 +54,12 @@ def _contents(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
     places = np.repeat(np.arange(len(passages)), lengths)
-    keys, counts = np.unique(rank[np.frombuffer(tokens, np.int64)] * len(passages) + places, return_counts=True)
-    return Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
+    keys, counts = np.unique(
+        rank[np.frombuffer(tokens, np.int64)] * len(passages) + places, return_counts=True
+    )
+    return Contents(
+        np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts
+    )
 
 
 def without(contents: Contents, removed: Array) -> Contents:
@@ -81,7 +85,9 @@ def merge(parts: Sequence[Contents]) -> Contents:
         first += len(part.rows)
     joined = np.concatenate(keys)
     order = np.argsort(joined, kind="stable")  # fast for runs that are already sorted
-    lengths, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts"))
+    lengths, counts = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts")
+    )
     return Contents(rows, lengths, names, joined[order], counts[order])
 
 
@@ -98,7 +104,8 @@ def cut_blocks(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]
 
 
 def pack(numbers: Array) -> bytes:
-    """Non-negative integers in as few bytes each as the largest needs: first all lowest bytes, then all next bytes."""
+    """Non-negative integers in as few bytes each as the largest needs: first all lowest bytes, then all next
+    bytes."""
     largest = int(numbers.max(initial=0))
     width = next(width for width in (1, 2, 4, 8) if largest < 256**width)
     ranks = numbers.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T

@@ -18,12 +18,18 @@ Ranked: TypeAlias = "tuple[Array, Array]"
 """The places of the best candidates, and their scores, best first; ties in order of place."""
 
 MMR_THRESHOLD = 0.5
-DIGITS = 6  # of scores of unit vectors: float32 has noise after the sixth digit, which must not decide between equals
-LEARNERS = (VectorStoreQueryMode.SVM, VectorStoreQueryMode.LOGISTIC_REGRESSION, VectorStoreQueryMode.LINEAR_REGRESSION)
+# of scores of unit vectors: float32 has noise after the sixth digit, which must not decide between equals
+DIGITS = 6
+LEARNERS = (
+    VectorStoreQueryMode.SVM,
+    VectorStoreQueryMode.LOGISTIC_REGRESSION,
+    VectorStoreQueryMode.LINEAR_REGRESSION,
+)
 
 
 def similarities(candidates: Candidates, query: Vector, kind: Similarity) -> Array:
-    """(n,), higher is nearer: the cosine; the product of the vectors at their original lengths; or minus their distance.
+    """(n,), higher is nearer: the cosine; the product of the vectors at their original lengths; or minus
+    their distance.
 
     DimensionError for a query of another width; ValueError for NaN or infinity in it.
     """
@@ -43,11 +49,15 @@ def nearest_by(candidates: Candidates, query: Vector, k: int, kind: Similarity) 
     return best, scores[best]
 
 
-def mmr(candidates: Candidates, query: Vector, k: int, threshold: float, kind: Similarity = "cosine") -> Ranked:
-    """Maximal marginal relevance (Carbonell & Goldstein 1998): near the question, and unlike all results before.
+def mmr(
+    candidates: Candidates, query: Vector, k: int, threshold: float, kind: Similarity = "cosine"
+) -> Ranked:
+    """Maximal marginal relevance (Carbonell & Goldstein 1998): near the question, and unlike all results
+    before.
 
-    The score of the first is threshold * similarity; of each later one threshold * similarity - (1 - threshold) * its highest
-    similarity to an earlier result. `threshold` 1 ranks by similarity alone, 0 after the first by novelty alone.
+    The score of the first is threshold * similarity; of each later one threshold * similarity - (1 -
+    threshold) * its highest similarity to an earlier result. `threshold` 1 ranks by similarity alone, 0 after
+    the first by novelty alone.
     """
     if k <= 0 or not candidates.ids:
         return np.empty(0, np.intp), np.empty(0)
@@ -68,11 +78,12 @@ def mmr(candidates: Candidates, query: Vector, k: int, threshold: float, kind: S
 
 
 def rank_by_classifier(candidates: Candidates, query: Vector, k: int, mode: VectorStoreQueryMode) -> Ranked:
-    """The ranking of a classifier trained to distinguish the question (1) from all candidates (0), with equal weights.
+    """The ranking of a classifier trained to distinguish the question (1) from all candidates (0), with equal
+    weights.
 
-    The score is the classifier's value. For svm and logistic_regression it is the distance from the border, higher on the side
-    of the question. linear_regression is least squares with L2 regularisation, about 0 to 1; without regularisation all
-    values would be 0 where there are more dimensions than candidates.
+    The score is the classifier's value. For svm and logistic_regression it is the distance from the border,
+    higher on the side of the question. linear_regression is least squares with L2 regularisation, about 0 to
+    1; without regularisation all values would be 0 where there are more dimensions than candidates.
     """
     if k <= 0 or not candidates.ids:
         return np.empty(0, np.intp), np.empty(0)
@@ -86,7 +97,11 @@ def rank_by_classifier(candidates: Candidates, query: Vector, k: int, mode: Vect
         weights = np.where(is_query == 1, len(rows) / 2, len(rows) / (2 * (len(rows) - 1)))
         values = Ridge().fit(rows, is_query, sample_weight=weights).predict(rows[1:])
     elif mode is VectorStoreQueryMode.LOGISTIC_REGRESSION:
-        values = LogisticRegression(class_weight="balanced", max_iter=1000).fit(rows, is_query).decision_function(rows[1:])
+        values = (
+            LogisticRegression(class_weight="balanced", max_iter=1000)
+            .fit(rows, is_query)
+            .decision_function(rows[1:])
+        )
     else:
         machine = LinearSVC(C=0.1, class_weight="balanced", tol=1e-6, max_iter=10_000, random_state=0)
         values = machine.fit(rows, is_query).decision_function(rows[1:])

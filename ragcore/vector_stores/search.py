@@ -1,7 +1,7 @@
 """Search functions of all stores: the nearest rows, the terms of a question, and BM25.
 
-The variant of BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) and its constants are those of SQLite's
-FTS5 (https://sqlite.org/fts5.html#the_bm25_function).
+The variant of BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) and its constants are
+those of SQLite's FTS5 (https://sqlite.org/fts5.html#the_bm25_function).
 """
 
 from __future__ import annotations
@@ -30,19 +30,25 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Number = TypeVar("Number", float, Array)
 
-ROUNDING = 1e-5  # upper bound of the rounding error of a product of two float32 unit vectors, in any order of addition
+# upper bound of the rounding error of a product of two float32 unit vectors, in any order of addition
+ROUNDING = 1e-5
 BLOCK = 4096  # rows rescored at a time
 BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
 CANDIDATES = 1000  # rows that `nearest_by_signs` compares exactly
 CANDIDATES_EACH = 200  # further ones for each of the `k` results
-SURE = 3.0  # standard deviations of differing bits beyond the mean of the nearest; all rows up to that are compared
+# standard deviations of differing bits beyond the mean of the nearest; all rows up to that are compared
+SURE = 3.0
 
 K1 = 1.2
 B = 0.75
 LEAST_IDF = 1e-6  # so that a word in half of the passages or more still counts
 
-# A change in the rules of `words` or in Python's character tables changes its words. Stored keyword indexes are then rebuilt.
-_PROBE = "Ärzte's re-growing up ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul کی ۱۴ don\u00adau"
+# A change in the rules of `words` or in Python's character tables changes its words. Stored keyword indexes
+# are then rebuilt.
+_PROBE = (
+    "Ärzte's re-growing up ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul کی ۱۴ "
+    "don\u00adau"
+)
 
 
 def unit_query(query: Vector, dimension: int) -> Vector:
@@ -89,11 +95,14 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
     return candidates[best], cosines[best]
 
 
-def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
+def nearest_by_signs(
+    rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None
+) -> tuple[Array, Array]:
     """`nearest`, but only among rows whose signs are most like the query's; nearly always the same result.
 
-    Rows without signs are all compared. If the nearest rows are clearly nearer than the others, few rows differ from the query
-    in so few bits. If not, as among random directions, these few would miss many; then more rows are compared, up to all.
+    Rows without signs are all compared. If the nearest rows are clearly nearer than the others, few rows
+    differ from the query in so few bits. If not, as among random directions, these few would miss many; then
+    more rows are compared, up to all.
     """
     count = CANDIDATES + CANDIDATES_EACH * k
     if not query.any():
@@ -132,7 +141,9 @@ def _find_candidates(rows: Vectors, query: Vector, k: int, chosen: Array | None)
             products = _mask_damaged(block @ query)  # (step, d) @ (d,) -> (step,)
         else:
             inside = np.flatnonzero(chosen[start : start + step])
-            products = _mask_damaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
+            products = _mask_damaged(
+                block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside]
+            )
         if least == -np.inf:
             least = _kth(products, k)
         near = np.flatnonzero(products >= least - ROUNDING)  # excludes most of the later rows
@@ -177,7 +188,14 @@ def terms_version() -> str:
     """Changes whenever the same text may give other terms than before."""
     from importlib.metadata import version  # two megabytes of memory, for keywords only
 
-    rules = (words(_PROBE), USUAL, unicodedata.unidata_version, version("snowballstemmer"), "title, name, text", "postings")
+    rules = (
+        words(_PROBE),
+        USUAL,
+        unicodedata.unidata_version,
+        version("snowballstemmer"),
+        "title, name, text",
+        "postings",
+    )
     return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -218,7 +236,9 @@ class KeywordIndex:
             if not self._counts[term]:
                 del self._counts[term]
 
-    def search(self, terms: Sequence[str], k: int, places: Container[int] | None = None) -> list[tuple[int, float]]:
+    def search(
+        self, terms: Sequence[str], k: int, places: Container[int] | None = None
+    ) -> list[tuple[int, float]]:
         """The `k` best (place, score) among `places`, or all; ties by place."""
         if k <= 0 or not self._lengths:
             return []

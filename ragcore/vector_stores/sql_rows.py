@@ -1,6 +1,7 @@
 """Documents and passages as rows of a store in a database.
 
-Text, metadata, hidden keys and links of a passage are NULL in its row if they follow from its document or its place there.
+Text, metadata, hidden keys and links of a passage are NULL in its row if they follow from its document or its
+place there.
 """
 
 from __future__ import annotations
@@ -46,7 +47,12 @@ CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 def layout_of(document: Document) -> str:
     """The column `layout` of a document: everything but its text and metadata."""
     pages = [[page.label, page.start, page.end] for page in document.pages]
-    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden_keys(document), "block": BLOCK}
+    layout = {
+        "page_word": document.page_word,
+        "pages": pages,
+        "hidden": _hidden_keys(document),
+        "block": BLOCK,
+    }
     return json.dumps(layout, separators=(",", ":"))
 
 
@@ -56,7 +62,9 @@ def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
         yield start // BLOCK, zlib.compress(_bytes(text[start : start + BLOCK]), 1)
 
 
-def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
+def passage_fields(
+    document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]
+) -> Iterator[tuple[object, ...]]:
     """The row of each passage from the column `id` on. `lengths` are those of the embeddings."""
     text, before = document.text, None
     own_metadata = metadata_json(document.metadata)
@@ -65,7 +73,9 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
         exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
         metadata = metadata_json(node.metadata)
         after = nodes[i + 1].id_ if i + 1 < len(nodes) else None
-        neighbours_only = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
+        neighbours_only = (
+            node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
+        )
         neighbours_only = neighbours_only and node.related is None and not isinstance(node, IndexNode)
         yield (
             node.id_,
@@ -106,12 +116,17 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     records = db.execute(
         "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
         " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
-        " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
-        " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = p.row + 1) END AS after"
-        f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
+        " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS "
+        "before,"
+        " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = "
+        "p.row + 1) END AS after"
+        " FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN "
+        f"({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in records}}  # similar documents share a layout
+    parsed = {
+        layout: json.loads(layout) for layout in {row["layout"] for row in records}
+    }  # similar documents share a layout
     cut = [row for row in records if row["text"] is None]
     layouts = {row["document"]: parsed[row["layout"]] for row in cut}
     stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
@@ -136,7 +151,9 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
             excluded_embed_metadata_keys=tuple(hidden[0]),
             excluded_llm_metadata_keys=tuple(hidden[1]),
             template=_template(hidden),
-            related={id_: RelatedNodeInfo(id_, *details) for id_, details in links[5].items()} if len(links) > 5 else None,
+            related={id_: RelatedNodeInfo(id_, *details) for id_, details in links[5].items()}
+            if len(links) > 5
+            else None,
             **stands_for,
         )
     return nodes
@@ -146,16 +163,25 @@ def length_of(row: Any) -> float:
     return 1.0 if row["length"] is None else float(row["length"])
 
 
-def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]) -> list[str]:
+def _texts(
+    db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]
+) -> list[str]:
     """The characters [start, end) of each (document, start, end). `layouts` are those of the documents."""
     sizes = {document: layout.get("block", FIRST_BLOCK) for document, layout in layouts.items()}
-    needed = [range(start // sizes[seq], (end + sizes[seq] - 1) // sizes[seq]) for seq, start, end in stretches]
+    needed = [
+        range(start // sizes[seq], (end + sizes[seq] - 1) // sizes[seq]) for seq, start, end in stretches
+    ]
     blocks: dict[tuple[int, int], str] = {}
-    runs = _runs({(seq, number) for (seq, _, _), numbers in zip(stretches, needed, strict=True) for number in numbers})
+    runs = _runs(
+        {(seq, number) for (seq, _, _), numbers in zip(stretches, needed, strict=True) for number in numbers}
+    )
     for first in range(0, len(runs), RUNS_PER_STATEMENT):
         some = runs[first : first + RUNS_PER_STATEMENT]
         condition = " OR ".join(["(document = ? AND block BETWEEN ? AND ?)"] * len(some))
-        rows = db.execute(f"SELECT document, block, data FROM texts WHERE {condition}", [each for run in some for each in run])
+        rows = db.execute(
+            f"SELECT document, block, data FROM texts WHERE {condition}",
+            [each for run in some for each in run],
+        )
         for seq, number, data in rows.fetchall():
             blocks[seq, number] = _text(zlib.decompress(data))
     texts = []
@@ -186,7 +212,8 @@ def _links(node: TextNode) -> list[Any]:
 
 
 def _hidden_keys(item: Document | TextNode) -> list[list[str]]:
-    """The metadata keys hidden from the embedder and from the model, and the template if it is not the plain one."""
+    """The metadata keys hidden from the embedder and from the model, and the template if it is not the plain
+    one."""
     template = item.template
     hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
     return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]
@@ -206,7 +233,9 @@ def _template(hidden: Sequence[Sequence[str]]) -> Template:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a broken file may contain lone surrogates, which are stored unchanged
+    return text.encode(
+        "utf-8", "surrogatepass"
+    )  # a broken file may contain lone surrogates, which are stored unchanged
 
 
 def _text(data: bytes) -> str:

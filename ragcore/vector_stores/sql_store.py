@@ -1,4 +1,5 @@
-"""The base of stores in a database: tables of documents and passages, and searches. Each store has its own vectors."""
+"""The base of stores in a database: tables of documents and passages, and searches. Each store has its own
+vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +19,14 @@ from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, Sto
 from ragcore.vector_stores.bm25_index import Postings
 from ragcore.vector_stores.postings_codec import Contents, contents_of
 from ragcore.vector_stores.search import passage_terms, query_terms, unit_query
-from ragcore.vector_stores.sql_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.sql_rows import (
+    blocks_of,
+    document_at,
+    layout_of,
+    length_of,
+    passage_fields,
+    passages_at,
+)
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
@@ -34,9 +42,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Incoming:
-    """A document with its passages on the way into tables: unit vectors, shape (n, d), and the lengths before scaling.
+    """A document with its passages on the way into tables: unit vectors, shape (n, d), and the lengths before
+    scaling.
 
-    The values of the rows are computed when first used, or by `prepare`, before the transaction that makes others wait.
+    The values of the rows are computed when first used, or by `prepare`, before the transaction that makes
+    others wait.
     """
 
     document: Document
@@ -48,7 +58,9 @@ class Incoming:
     @classmethod
     def of(cls, document: Document, nodes: Sequence[TextNode]) -> Incoming:
         """DimensionError and ValueError as `unit_rows`."""
-        return cls(document, describe(document, len(nodes)), nodes, unit_rows(document, nodes, None), lengths(nodes))
+        return cls(
+            document, describe(document, len(nodes)), nodes, unit_rows(document, nodes, None), lengths(nodes)
+        )
 
     def prepare(self, *, words: bool = True) -> None:
         _ = self.columns, self.blocks, self.passages, self.words if words else None
@@ -57,7 +69,11 @@ class Incoming:
     def columns(self) -> dict[str, object]:
         """The row in `documents`, without its places."""
         columns = {name.rstrip("_"): value for name, value in asdict(self.stored).items()}
-        return {**columns, "metadata": metadata_json(self.document.metadata), "layout": layout_of(self.document)}
+        return {
+            **columns,
+            "metadata": metadata_json(self.document.metadata),
+            "layout": layout_of(self.document),
+        }
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
@@ -84,7 +100,9 @@ def copies_from(source: Store, documents: Sequence[StoredDocument]) -> list[Inco
             raise ValueError(f"passages of {stored.id_!r} have no embedding")
         document = source.document(stored.id_)
         described = replace(describe(document, len(nodes)), hash=stored.hash)
-        copies.append(Incoming(document, described, nodes, vectors.rows[span], vectors.lengths[span].tolist()))
+        copies.append(
+            Incoming(document, described, nodes, vectors.rows[span], vectors.lengths[span].tolist())
+        )
         at = span.stop
     return copies
 
@@ -95,7 +113,8 @@ def words_of(nodes: Iterable[TextNode]) -> list[Contents]:
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """A row of `indexes`. The names of the fields are those of the columns. `dimension` is None while there is no passage."""
+    """A row of `indexes`. The names of the fields are those of the columns. `dimension` is None while there
+    is no passage."""
 
     id_: int
     terms: str
@@ -110,7 +129,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _row_type: type[Index]
-    _missing: ClassVar[type[DamagedStoreError]]  # raised where the vectors were replaced while somebody looked for them
+    _missing: ClassVar[
+        type[DamagedStoreError]
+    ]  # raised where the vectors were replaced while somebody looked for them
     _place: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database
@@ -134,18 +155,22 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         """The rows of the passages in a scope that is not everything, ascending."""
 
     @abstractmethod
-    def _nearest(self, db: Any, index: Index, query: Vector, top_k: int, scope: Scope) -> tuple[list[int], Iterable[float]]:
+    def _nearest(
+        self, db: Any, index: Index, query: Vector, top_k: int, scope: Scope
+    ) -> tuple[list[int], Iterable[float]]:
         """The rows of the passages nearest to a unit query, and their cosines, best first."""
 
     @abstractmethod
     def _vectors_of(self, db: Any, index: Index, passages: list[Any]) -> tuple[list[Any], Vectors]:
-        """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors, shape (n, d)."""
+        """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors,
+        shape (n, d)."""
 
     def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         return self.prepare_upsert(document, nodes)()
 
     def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """Does the slow part of `upsert` and returns a function that stores the result, so that other writers wait less."""
+        """Does the slow part of `upsert` and returns a function that stores the result, so that other writers
+        wait less."""
         incoming = Incoming.of(document, nodes)
         incoming.prepare(words=not self._words_when_asked)
         return partial(self._upsert, incoming)
@@ -242,7 +267,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return index
 
     def _document_row(self, db: Connection, document_id: str) -> Any:
-        row = db.execute(f"SELECT * FROM documents WHERE {OF_INDEX} AND id = ?", (self._name, document_id)).fetchone()
+        row = db.execute(
+            f"SELECT * FROM documents WHERE {OF_INDEX} AND id = ?", (self._name, document_id)
+        ).fetchone()
         if row is None:
             raise UnknownDocumentError(document_id)
         return row
@@ -251,18 +278,23 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         """ValueError for a passage with the id of another document's passage."""
         owners = {node.id_: each.document.id_ for each in incoming for node in each.nodes}
         for row in self._within(db, index, Scope(node_ids=owners)) if index.passages and owners else ():
-            raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")
+            raise ValueError(
+                f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}"
+            )
 
     def _insert(self, db: Connection, index: Index, incoming: Incoming, more: Mapping[str, object]) -> int:
-        """Returns the row of the first passage; the others follow. `more` are further columns of the document."""
+        """Returns the row of the first passage; the others follow. `more` are further columns of the
+        document."""
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
         columns = {"index_id": index.id_, "first_row": first_row, **incoming.columns, **more}
         (seq,) = db.execute(
-            f"INSERT INTO documents ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) RETURNING seq",
+            f"INSERT INTO documents ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+            "RETURNING seq",
             tuple(columns.values()),
         ).fetchall()[0]
         db.executemany(
-            "INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *block) for block in incoming.blocks)
+            "INSERT INTO texts (document, block, data) VALUES (?, ?, ?)",
+            ((seq, *block) for block in incoming.blocks),
         )
         db.executemany(
             f"INSERT INTO passages ({PASSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -271,15 +303,21 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return int(first_row)
 
     def _within(self, db: Connection, index: Index, scope: Scope) -> list[Any]:
-        """The passages in this scope, in order of insertion: row, id, length, document_id and `_place`, without texts."""
+        """The passages in this scope, in order of insertion: row, id, length, document_id and `_place`,
+        without texts."""
         conditions, values = ["p.document = d.seq", "d.index_id = ?"], [index.id_]
         for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
             if ids is not None:
                 condition, value = self._is_among(column, ids)
                 conditions.append(condition)
                 values.append(value)
-        # In SQLite CROSS JOIN fixes the order: from few passages to their documents, or from documents to all their passages.
-        tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
+        # In SQLite CROSS JOIN fixes the order: from few passages to their documents, or from documents to all
+        # their passages.
+        tables = (
+            "documents d CROSS JOIN passages p"
+            if scope.node_ids is None
+            else "passages p CROSS JOIN documents d"
+        )
         metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
         rows = db.execute(
             f"SELECT p.row, p.id, p.length, d.id AS document_id, {self._place} {metadata} AS metadata"
@@ -293,7 +331,8 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return [row for row in rows if verdicts[row["metadata"]]]
 
     def _retry_snapshot(self, read: Callable[[Any], T]) -> T:
-        """Call `read` in a snapshot, and in a newer one when the vectors were replaced before it could open them."""
+        """Call `read` in a snapshot, and in a newer one when the vectors were replaced before it could open
+        them."""
         missing = ""
         while True:
             try:
@@ -308,16 +347,24 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         for seq in documents:
             with self._database.snapshot() as db:  # ended before the caller works on these passages
                 row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
-                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
+                nodes = (
+                    passages_at(db, range(row["first_row"], row["first_row"] + row["passages"]))
+                    if row
+                    else {}
+                )
             yield from nodes.values()
 
     def _all_passages(self, db: Connection, index_id: int) -> Iterator[tuple[int, TextNode]]:
         """By row, in order."""
-        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index_id,))
+        documents = db.execute(
+            "SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index_id,)
+        )
         for first_row, passages in documents.fetchall():
             for start in range(first_row, first_row + passages, BATCH):
                 yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
 
-    def _with_scores(self, db: Connection, rows: Sequence[int], scores: Iterable[float]) -> list[NodeWithScore]:
+    def _with_scores(
+        self, db: Connection, rows: Sequence[int], scores: Iterable[float]
+    ) -> list[NodeWithScore]:
         nodes = passages_at(db, rows)
         return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]

@@ -52,7 +52,8 @@ class VectorStoreInfo:
 
 @dataclass(slots=True)
 class VectorStoreQuery:
-    """A search for the `similarity_top_k` passages nearest to a vector, among the documents and passages named.
+    """A search for the `similarity_top_k` passages nearest to a vector, among the documents and passages
+    named.
 
     >>> VectorStoreQuery(query_embedding=[0.6, 0.8], similarity_top_k=2).mode.value
     'default'
@@ -89,11 +90,14 @@ class BasePydanticVectorStore(Fields, ABC):
     >>> class Newest(BasePydanticVectorStore):
     ...     stores_text: bool = True
     ...     nodes: dict = {}
+    ...
     ...     def add(self, nodes, **kwargs):
     ...         self.nodes.update({node.node_id: node for node in nodes})
     ...         return [node.node_id for node in nodes]
+    ...
     ...     def delete(self, ref_doc_id, **kwargs):
     ...         self.nodes = {id_: node for id_, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
+    ...
     ...     def query(self, query, **kwargs):
     ...         newest = list(self.nodes.values())[-query.similarity_top_k :]
     ...         return VectorStoreQueryResult(nodes=newest, similarities=[1.0 for _ in newest])
@@ -133,25 +137,31 @@ class LlamaIndexMethods:
 
     >>> from ragcore.vector_stores import SimpleVectorStore
     >>> store = SimpleVectorStore()
-    >>> store.add([TextNode("A boat.", "n1", embedding=[1.0, 0.0]), TextNode("A gull.", "n2", embedding=[0.0, 1.0])])
+    >>> store.add(
+    ...     [TextNode("A boat.", "n1", embedding=[1.0, 0.0]), TextNode("A gull.", "n2", embedding=[0.0, 1.0])]
+    ... )
     ['n1', 'n2']
     >>> store.query(VectorStoreQuery(query_embedding=[0.0, 2.0])).ids
     ['n2']
     """
 
     def add(self, nodes: Sequence[TextNode]) -> list[str]:
-        """Add passages with vectors to their documents; a passage replaces that with the same id. Returns their ids."""
+        """Add passages with vectors to their documents; a passage replaces that with the same id. Returns
+        their ids."""
         store, by_document = cast(Store, self), dict[str, list[TextNode]]()
         for node in nodes:
             by_document.setdefault(node.ref_doc_id or node.id_, []).append(node)
         for id_, new in by_document.items():
             before = store.nodes(store.passage_ids(id_))
             all_nodes = list({node.id_: node for node in [*before, *new]}.values())
-            store.upsert(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
+            store.upsert(
+                Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes
+            )
         return [node.id_ for node in nodes]
 
     def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
-        """The nearest passages; in the modes "sparse" and "text_search" those that share words with `query_str`.
+        """The nearest passages; in the modes "sparse" and "text_search" those that share words with
+        `query_str`.
 
         ValueError for the other modes, which a retriever has, and for a missing vector or missing words.
         """
@@ -165,10 +175,13 @@ class LlamaIndexMethods:
             hits = store.search(np.asarray(query.query_embedding, np.float32), query.similarity_top_k, scope)
         else:
             raise ValueError(
-                f'a store does not answer this "{mode.value}" query: "default" needs a query_embedding, "text_search"'
+                f'a store does not answer this "{mode.value}" query: "default" needs a query_embedding, '
+                '"text_search"'
                 " a query_str; other modes are VectorIndexRetriever's"
             )
-        return VectorStoreQueryResult([hit.node for hit in hits], [hit.get_score() for hit in hits], [hit.id_ for hit in hits])
+        return VectorStoreQueryResult(
+            [hit.node for hit in hits], [hit.get_score() for hit in hits], [hit.id_ for hit in hits]
+        )
 
     def clear(self) -> None:
         """Delete all documents."""
@@ -180,7 +193,8 @@ class LlamaIndexMethods:
 
 
 def as_store(store: Any) -> Store:
-    """A store of ragcore unchanged; an OwnStore around one that has `add`, `query` and `delete`. TypeError for others."""
+    """A store of ragcore unchanged; an OwnStore around one that has `add`, `query` and `delete`. TypeError
+    for others."""
     if hasattr(store, "upsert"):
         return cast(Store, store)
     if not all(hasattr(store, name) for name in ("add", "query", "delete")):

@@ -22,10 +22,12 @@ _encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one 
 
 
 def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:
-    """The embeddings as unit rows, shape (len(nodes), d); a zero vector stays zero. `dimension` is None in an empty store.
+    """The embeddings as unit rows, shape (len(nodes), d); a zero vector stays zero. `dimension` is None in an
+    empty store.
 
-    DimensionError for another width; ValueError for a node without an embedding, with one that has no numbers or holds NaN or
-    infinity, cut from another document, or with the id of another node; and for an id with half a character.
+    DimensionError for another width; ValueError for a node without an embedding, with one that has no numbers
+    or holds NaN or infinity, cut from another document, or with the id of another node; and for an id with
+    half a character.
     """
     seen: set[str] = set()
     _refuse_half_characters(document.id_)
@@ -73,7 +75,9 @@ def unit(vectors: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[np
     if not np.isfinite(exact).all():
         raise ValueError("a vector holds NaN or infinity")
     lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
-    unit_length: np.ndarray[Any, np.dtype[Any]] = np.divide(exact, lengths, out=exact.copy(), where=lengths > 0)
+    unit_length: np.ndarray[Any, np.dtype[Any]] = np.divide(
+        exact, lengths, out=exact.copy(), where=lengths > 0
+    )
     return unit_length.astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """The files with the vectors of an index: raw float32 rows, mapped for reading, and written only at the end.
 
-The database has the name of an index's file and the number of its committed rows. Rows beyond that number were never committed
-and are overwritten. A file without gaps replaces another under a new name.
+The database has the name of an index's file and the number of its committed rows. Rows beyond that number
+were never committed and are overwritten. A file without gaps replaces another under a new name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ SUFFIX = ".f32"
 SIGNS_SUFFIX = ".signs"
 READ = 1 << 20  # bytes read at a time
 HINT = (
-    "Keyword search still works. The vectors are computed again from the stored passages, or come from a backup of the folder."
+    "Keyword search still works. The vectors are computed again from the stored passages, or come from "
+    "a backup of the folder."
 )
 
 
@@ -63,14 +64,19 @@ class VectorFolder:
         return f"{index_id}-{secrets.token_hex(8)}{SUFFIX}"
 
     def map_rows(self, name: str, slots: int, dimension: int) -> MappedRows:
-        """The first `slots` rows of a file. MissingFileError; DamagedStoreError for a file that is shorter."""
+        """The first `slots` rows of a file. MissingFileError; DamagedStoreError for a file that is
+        shorter."""
         path, size = self.path / name, 4 * slots * dimension
         pages = _pages(path, size)
         if pages is None:
             raise DamagedStoreError(
-                f"The file {path} holds {path.stat().st_size} bytes, but {size} bytes of vectors were written to it.", hint=HINT
+                f"The file {path} holds {path.stat().st_size} bytes, but {size} bytes of vectors were "
+                "written to it.",
+                hint=HINT,
             )
-        return MappedRows(pages, np.frombuffer(pages, np.float32, slots * dimension).reshape(slots, dimension))
+        return MappedRows(
+            pages, np.frombuffer(pages, np.float32, slots * dimension).reshape(slots, dimension)
+        )
 
     def signs(self, name: str, rows: int, dimension: int) -> Signs | None:
         """The signs of the first `rows` rows, whole chunks; None where their file is missing or too short."""
@@ -85,11 +91,16 @@ class VectorFolder:
         return Signs(np.frombuffer(pages, np.float32, dimension).copy(), chunks)
 
     def write_signs(self, name: str, done: int, slots: int, dimension: int) -> int:
-        """Write the signs of the whole chunks after the first `done` rows; returns the number of rows with signs.
+        """Write the signs of the whole chunks after the first `done` rows; returns the number of rows with
+        signs.
 
         They can be computed from the vectors again at any time, so losing their file is harmless.
         """
-        mapped, path, whole = self.map_rows(name, slots, dimension), self._signs_path(name), slots // CHUNK * CHUNK
+        mapped, path, whole = (
+            self.map_rows(name, slots, dimension),
+            self._signs_path(name),
+            slots // CHUNK * CHUNK,
+        )
         known = self.signs(name, done, dimension) if done else None
         first = done if known else 0
         mean = known.mean if known else mapped.rows[: whole : whole // CHUNK].mean(axis=0)
@@ -104,7 +115,8 @@ class VectorFolder:
         return whole
 
     def signs_are_sound(self, name: str, rows: int, slots: int, dimension: int) -> bool:
-        """Whether the signs of the first `rows` of `slots` rows match the vectors, and no further chunk is complete."""
+        """Whether the signs of the first `rows` of `slots` rows match the vectors, and no further chunk is
+        complete."""
         known, mapped = self.signs(name, rows, dimension), self.map_rows(name, slots, dimension)
         if known is None or slots - rows >= CHUNK:
             return False
@@ -119,7 +131,8 @@ class VectorFolder:
         return (self.path / name).with_suffix(SIGNS_SUFFIX)
 
     def append(self, name: str, slots: int, rows: Vectors) -> None:
-        """Write `rows` after the first `slots` of a file, a new one at 0 slots. Not yet safe on disk: see `sync`."""
+        """Write `rows` after the first `slots` of a file, a new one at 0 slots. Not yet safe on disk: see
+        `sync`."""
         path = self.path / name
         with self._open_for_writing(path, new=slots == 0, safe=False) as out:
             start = 4 * slots * rows.shape[1]
@@ -148,14 +161,16 @@ class VectorFolder:
             out.write(rows.tobytes())
 
     def make_whole(self, name: str, slots: int, dimension: int) -> None:
-        """Extend a file that is missing or too short to its former length, so that it can be mapped and written again."""
+        """Extend a file that is missing or too short to its former length, so that it can be mapped and
+        written again."""
         path, size = self.path / name, 4 * slots * dimension
         if not path.exists() or path.stat().st_size < size:
             with self._open_for_writing(path, new=not path.exists()) as out:
                 out.truncate(size)
 
     def checksums(self, name: str, spans: Iterable[tuple[int, int]], dimension: int) -> Iterator[int | None]:
-        """The checksum of the rows of every (first slot, count); None where some are missing or are not unit vectors."""
+        """The checksum of the rows of every (first slot, count); None where some are missing or are not unit
+        vectors."""
         try:
             file = (self.path / name).open("rb", buffering=READ)
         except FileNotFoundError:
@@ -169,7 +184,12 @@ class VectorFolder:
     def others(self, named: Collection[str]) -> list[Path]:
         """All files except these and the files of their signs."""
         known = {self.path / name for name in named} | {self._signs_path(name) for name in named}
-        return [path for suffix in (SUFFIX, SIGNS_SUFFIX) for path in self.path.glob(f"*{suffix}") if path not in known]
+        return [
+            path
+            for suffix in (SUFFIX, SIGNS_SUFFIX)
+            for path in self.path.glob(f"*{suffix}")
+            if path not in known
+        ]
 
     def size(self) -> int:
         """The bytes of all files."""

@@ -1,4 +1,5 @@
-"""The real application in a real browser. Whatever asks for anything but the application itself fails the test."""
+"""The real application in a real browser. Whatever asks for anything but the application itself fails the
+test."""
 
 from __future__ import annotations
 
@@ -27,38 +28,66 @@ from lectern.settings import AppSettings
 
 if TYPE_CHECKING:
     from playwright._impl._api_structures import SetCookieParam
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request, WebError
+    from playwright.sync_api import (
+        Browser,
+        BrowserContext,
+        ConsoleMessage,
+        FilePayload,
+        Locator,
+        Page,
+        Request,
+        WebError,
+    )
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample" / "documents"
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
-BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]  # the first is twice as fast
+BROWSERS = [
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+]  # the first is twice as fast
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--process-per-site",  # the pages of a context are drawn by one process, which keeps the compiled scripts: see `Contexts`
+    # the pages of a context are drawn by one process, which keeps the compiled scripts: see `Contexts`
+    "--process-per-site",
 ]  # fmt: skip
 
-LONG = ["test_documents.py", "test_screens.py", "test_real_documents.py", "test_indexes.py", "test_while_it_grows.py"]
+LONG = [
+    "test_documents.py",
+    "test_screens.py",
+    "test_real_documents.py",
+    "test_indexes.py",
+    "test_while_it_grows.py",
+]
 
 FAILED = pytest.StashKey[bool]()
 
-Look: TypeAlias = "Callable[[Page, str], None]"  # at a state that a test has brought about, which is given a name
+Look: TypeAlias = (
+    "Callable[[Page, str], None]"  # at a state that a test has brought about, which is given a name
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screens", action="store_true", default=False, help="write the pictures of docs/screens")
+    parser.addoption(
+        "--screens", action="store_true", default=False, help="write the pictures of docs/screens"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The long files come first, so that none is left for the end.
 
-    With `--screens` only those that take pictures are run: every screen first, before others have asked anything, then states.
+    With `--screens` only those that take pictures are run: every screen first, before others have asked
+    anything, then states.
     """
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     if config.getoption("--screens", default=False):
         screens = [item for item in items if item.path.name == "test_screens.py"]
-        items[:] = screens + [item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())]
+        items[:] = screens + [
+            item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())
+        ]
 
 
 def installed_browser() -> str | None:
@@ -68,7 +97,9 @@ def installed_browser() -> str | None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need the package playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="the browser tests need the package playwright"
+    )
     with playwright.sync_playwright() as driver:
         found = installed_browser()
         if found is None and not Path(driver.chromium.executable_path).exists():
@@ -83,8 +114,8 @@ CONTEXTS: list[BrowserContext] = []  # open ones, which have them
 
 
 def let_in(context: BrowserContext) -> None:
-    """Give it what it would have after a visit with the token to every application, also to those that are started later.
-    test_doors.py goes by the token."""
+    """Give it what it would have after a visit with the token to every application, also to those that are
+    started later. test_doors.py goes by the token."""
     context.add_cookies(list(COOKIES.values()))
     if context not in CONTEXTS:
         CONTEXTS.append(context)
@@ -93,7 +124,8 @@ def let_in(context: BrowserContext) -> None:
 
 @dataclass
 class App:
-    """The application, running on its own library: in its own folder, or on the server at the address `database`."""
+    """The application, running on its own library: in its own folder, or on the server at the address
+    `database`."""
 
     home: Path
     database: str = ""
@@ -110,13 +142,20 @@ class App:
     @property
     def address(self) -> str:
         """Which `lectern` prints."""
-        return address(self.port, access_token(self.home)).replace("localhost", "127.0.0.1")  # the only name the browser knows
+        return address(self.port, access_token(self.home)).replace(
+            "localhost", "127.0.0.1"
+        )  # the only name the browser knows
 
     def start(self) -> None:
         if not self.port:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 self.port = free.getsockname()[1]
-        environment = {**os.environ, "LECTERN_HOME": str(self.home), "LECTERN_DATABASE": self.database, "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "LECTERN_HOME": str(self.home),
+            "LECTERN_DATABASE": self.database,
+            "OMP_NUM_THREADS": "1",
+        }
         environment |= self.environment
         with (self.home.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -134,7 +173,12 @@ class App:
 
     def let_browsers_in(self) -> None:
         value = cookie_value(access_token(self.home))
-        COOKIES[self.port] = {"name": cookie_name(self.port), "value": value, "domain": "127.0.0.1", "path": "/"}
+        COOKIES[self.port] = {
+            "name": cookie_name(self.port),
+            "value": value,
+            "domain": "127.0.0.1",
+            "path": "/",
+        }
         for context in CONTEXTS:
             context.add_cookies([COOKIES[self.port]])
 
@@ -153,7 +197,8 @@ class App:
                 self.kill()
 
     def tidy(self) -> None:
-        """Start anew, without the indexes and files that a test made and did not come to delete, and without its settings."""
+        """Start anew, without the indexes and files that a test made and did not come to delete, and without
+        its settings."""
         self.stop()
         shelf = Indexes(self.home)
         for index in shelf.all()[1:]:
@@ -203,7 +248,8 @@ def empty_app(cleared_app: App) -> Iterator[App]:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
-    """The library of the sample documents, all read: by the first process that runs tests, for all of them to copy."""
+    """The library of the sample documents, all read: by the first process that runs tests, for all of them to
+    copy."""
     shared = tmp_path_factory.getbasetemp()
     folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "sample of all"
     whole = folder / "whole"
@@ -259,7 +305,8 @@ def tidied(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @dataclass
 class Watch:
-    """What the pages of a test did that they should not. `forgiven`: parts of messages that a test causes on purpose."""
+    """What the pages of a test did that they should not. `forgiven`: parts of messages that a test causes on
+    purpose."""
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -267,7 +314,8 @@ class Watch:
     origins: set[str] = field(default_factory=set)  # that anything was asked of
 
     def follow(self, context: BrowserContext) -> None:
-        """Hear of all that its pages do, in the way that leaves the browser its cache: a route through here would not."""
+        """Hear of all that its pages do, in the way that leaves the browser its cache: a route through here
+        would not."""
         context.set_default_timeout(SECONDS)
         context.on("request", self.request)
         context.on("console", self.console)
@@ -307,8 +355,8 @@ def watch() -> Iterator[Watch]:
 
 
 class Contexts:
-    """Of the pages of all tests, one after the other. A new one would have a new process to draw its pages, which loads and
-    compiles the application's scripts anew: more than a second for each test."""
+    """Of the pages of all tests, one after the other. A new one would have a new process to draw its pages,
+    which loads and compiles the application's scripts anew: more than a second for each test."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -368,7 +416,8 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def look(request: pytest.FixtureRequest, everything: bool) -> Iterator[Look]:
-    """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious on it."""
+    """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious
+    on it."""
     from tests.app.looking import at_both_sizes
 
     found: list[str] = []
@@ -386,7 +435,8 @@ def settled(page: Page) -> None:
 
 
 def until(page: Page, condition: Callable[[], object], seconds: float = SECONDS / 1000) -> None:
-    """Wait for what the browser cannot be asked to wait for: the page's own policy forbids evaluating strings in it."""
+    """Wait for what the browser cannot be asked to wait for: the page's own policy forbids evaluating strings
+    in it."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to be"
@@ -411,11 +461,15 @@ def wait_without_page(app: App, seconds: float = 180) -> None:
 def drop(page: Page, *files: FilePayload | Path) -> None:
     """Give files to the area for them, once it is there: of what is given before, nobody hears."""
     area = page.locator('.area:not([hidden]) input[type="file"]')
-    paths = [file for file in files if isinstance(file, Path)]  # which the browser reads by itself, so much faster
+    paths = [
+        file for file in files if isinstance(file, Path)
+    ]  # which the browser reads by itself, so much faster
     if len(paths) == len(files):
         area.set_input_files(paths)
     else:
-        area.set_input_files([payload(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files])
+        area.set_input_files(
+            [payload(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files]
+        )
 
 
 def payload(name: str, content: bytes) -> FilePayload:
@@ -432,7 +486,8 @@ def mode_option(page: Page, way: str) -> Locator:
 
 
 def facts_of(page: Page, number: int = -1) -> str:
-    """How an answer was made, as the word under it tells who points at it. `number`: from 0; -1 is the last."""
+    """How an answer was made, as the word under it tells who points at it. `number`: from 0; -1 is the
+    last."""
     found = page.locator('[class*="st-key-facts_"] a')
     return (found.nth(number) if number >= 0 else found.last).get_attribute("title") or ""
 
@@ -445,7 +500,8 @@ def choose_more(page: Page, name: str, number: int = -1) -> None:
 
 
 def answered(page: Page, count: int = 1) -> None:
-    """Wait until the answer is whole: its line of facts is drawn. A failure that is shown fails the test at once."""
+    """Wait until the answer is whole: its line of facts is drawn. A failure that is shown fails the test at
+    once."""
     failed = page.locator('[data-testid="stChatMessage"] [class*="st-key-problem_"]')
     page.locator('[class*="st-key-facts_"]').nth(count - 1).or_(failed).first.wait_for(timeout=60_000)
     assert failed.count() == 0, failed.all_inner_texts()

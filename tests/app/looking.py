@@ -1,4 +1,5 @@
-"""What is seen of a screen: whether it fits its window, what axe-core finds on it, and its pictures for docs/screens."""
+"""What is seen of a screen: whether it fits its window, what axe-core finds on it, and its pictures for
+docs/screens."""
 
 from __future__ import annotations
 
@@ -23,10 +24,16 @@ LARGEST = 250_000  # bytes of a picture
 
 
 def looked_at(
-    page: Page, name: str, size: Size, *, everything: bool, keep: bool, again: Callable[[], object] = lambda: None
+    page: Page,
+    name: str,
+    size: Size,
+    *,
+    everything: bool,
+    keep: bool,
+    again: Callable[[], object] = lambda: None,
 ) -> list[str]:
-    """What is wrong with the screen as it is, in light and in dark with `everything`, otherwise in one of them. `keep`: its
-    pictures go to docs/screens. `again` opens what closes itself in between."""
+    """What is wrong with the screen as it is, in light and in dark with `everything`, otherwise in one of
+    them. `keep`: its pictures go to docs/screens. `again` opens what closes itself in between."""
     page.mouse.move(0, 0)
     width = WINDOWS[size][0]
     needed = page.evaluate("document.documentElement.scrollWidth")
@@ -44,8 +51,8 @@ def looked_at(
 
 
 def at_both_sizes(page: Page, name: str, *, everything: bool, keep: bool) -> list[str]:
-    """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a large window
-    only its pictures are taken: what it shows is looked at on the small one."""
+    """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a
+    large window only its pictures are taken: what it shows is looked at on the small one."""
     before = page.viewport_size
     found: list[str] = []
     for size, (width, height) in WINDOWS.items():
@@ -79,14 +86,18 @@ def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
         f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
         for rule in page.evaluate("options => axe.run(options).then((found) => found.violations)", options)
         for node in rule["nodes"]
-        if rule["impact"] in ("serious", "critical") and not (covering and "partially obscured" in node["failureSummary"])
+        if rule["impact"] in ("serious", "critical")
+        and not (covering and "partially obscured" in node["failureSummary"])
     ]
 
 
 def to_scheme(page: Page, scheme: Scheme) -> None:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     # The form of the browser's own scroll bars and fields tells that the screen has taken it up.
-    until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)
+    until(
+        page,
+        lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme,
+    )
 
 
 def _save(page: Page, path: Path) -> None:

@@ -19,8 +19,8 @@ __all__ = ["made"]
 ACCENT = "rgb(11, 107, 95)"  # of the light theme
 
 
-# Of the element that has the keyboard: what it is, whether a ring or an accented frame around it is seen, and whether it is in
-# the window. A field has its frame around it, a few elements up.
+# Of the element that has the keyboard: what it is, whether a ring or an accented frame around it is seen, and
+# whether it is in the window. A field has its frame around it, a few elements up.
 FOCUSED = """(accent) => {
   let at = document.activeElement;
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
@@ -68,7 +68,9 @@ def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: 
     passed = tab_to(page, "Ask your documents")
     wanted = ["Skip to main content", "Documents", "Chat"]
     wanted += ["Compare", "Modes", "Map", "Indexes", "Evaluate", "Settings", "New chat"]
-    assert [name for stop in passed for name in wanted if stop.endswith(name)] == wanted  # in the order of the screen
+    assert [
+        name for stop in passed for name in wanted if stop.endswith(name)
+    ] == wanted  # in the order of the screen
     page.keyboard.type(ON_A_PAGE)
     page.keyboard.press("Enter")
     answered(page)
@@ -254,7 +256,8 @@ def test_phone_buttons_around_an_answer_are_finger_high(page: Page, app: App, ma
     all_high()
 
 
-# Marks within a line are as high as it is, and a field of Streamlit's stands in a higher box that is pressed with it.
+# Marks within a line are as high as it is, and a field of Streamlit's stands in a higher box that is pressed
+# with it.
 TOO_LOW = """() => {
   const low = [], inLine = 'p a[href^="#passage-"], a[href^="#calls-"], a[href="#stMain"], .stTextInput input, textarea';
   const look = (root) => root.querySelectorAll("*").forEach((el) => {
@@ -291,7 +294,10 @@ DRAWN_APART = """async (code) => {
 
 
 def test_wide_table_may_be_drawn_before_its_container(page: Page) -> None:
-    assert page.evaluate(DRAWN_APART, (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")) == [0, "Setting"]
+    assert page.evaluate(DRAWN_APART, (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")) == [
+        0,
+        "Setting",
+    ]
 
 
 def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:
@@ -333,8 +339,8 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
     )
 
 
-# What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not looked at is
-# what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
+# What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not
+# looked at is what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
 SMALL = """() => {
   const elsewhere = '[data-testid="stSidebar"], [data-testid="stHeaderActionElements"], [data-testid="stElementToolbar"]';
   const within = (root) => [...root.querySelectorAll("*")].filter((one) => !one.closest(elsewhere) && one.shadowRoot);

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 from lectern.db.conversations import Conversations
 from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, Watch, answered, drop, facts_of, mode_option, payload, row, settled, until, wait_until_read
+from tests.app.conftest import (
+    App,
+    Watch,
+    answered,
+    drop,
+    facts_of,
+    mode_option,
+    payload,
+    row,
+    settled,
+    until,
+    wait_until_read,
+)
 from tests.app.test_compare import saying_slowly
 from tests.app.test_document_page import opened
 from tests.app.test_query import choose
@@ -38,7 +50,9 @@ def transcript(page: Page) -> list[str]:
 
 def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
     page.goto(app.url)
-    page.locator(".st-key-suggested").get_by_text("May I bring a large dog?").wait_for()  # the sample's own questions are there
+    page.locator(".st-key-suggested").get_by_text(
+        "May I bring a large dog?"
+    ).wait_for()  # the sample's own questions are there
     suggested = page.locator(".st-key-suggested button").nth(1)
     asked = page.locator(".st-key-suggested button p").nth(1).inner_text()
     suggested.click()
@@ -49,7 +63,8 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
     facts = facts_of(page)
     how = (
-        r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d\ss · \d+ of \d+ passages, \d+ of \d+ files"
+        r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d\ss · \d+ of \d+ "
+        r"passages, \d+ of \d+ files"
     )
     assert re.fullmatch(f"{how} · no language model: quoting your documents", facts.strip())
     assert reply
@@ -69,7 +84,9 @@ def test_closest_passages_are_quoted_and_open_and_offer_why(page: Page, app: App
 def test_no_matching_passage_names_the_searched_words(page: Page, app: App) -> None:
     ask_anew(page, app, "Which painter decorated the opera of Sydney?")
     reply = transcript(page)[1]
-    assert reply.startswith("I found nothing about this in your documents. I looked for: painter, decorated, opera, Sydney.")
+    assert reply.startswith(
+        "I found nothing about this in your documents. I looked for: painter, decorated, opera, Sydney."
+    )
     page.get_by_text("Why wasn’t it found?", exact=True).wait_for()
     assert page.locator('[class*="st-key-chips_"] a').count() == 0
 
@@ -89,11 +106,20 @@ def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1280, "height": 560})
     page.goto(app.url)
     box = page.locator(".st-key-home_ask textarea")
-    box.fill("Are bicycles carried to the museum by the railway of the pier?")  # whose answer is higher than the window
+    box.fill(
+        "Are bicycles carried to the museum by the railway of the pier?"
+    )  # whose answer is higher than the window
     box.press("Enter")
     answered(page)
     page.wait_for_timeout(1500)  # the page goes down with what comes last
-    until(page, lambda: 0 <= page.get_by_test_id("stChatMessage").first.evaluate("el => el.getBoundingClientRect().top") < 100)
+    until(
+        page,
+        lambda: (
+            0
+            <= page.get_by_test_id("stChatMessage").first.evaluate("el => el.getBoundingClientRect().top")
+            < 100
+        ),
+    )
     page.set_viewport_size({"width": 1280, "height": 640})
     ask_anew(page, app, "Who drives the two cars of the railway?")
     for count, more in enumerate(("And who mends them?", "And who pays for it?"), 2):
@@ -150,7 +176,11 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     assert 3 < box["height"] < sheet["height"] / 4
     # What is quoted stands out within the passage.
     quoted, whole = (
-        [box for mark in page.locator(f".st-key-panel .sheet mark{which}").all() if (box := mark.bounding_box())]
+        [
+            box
+            for mark in page.locator(f".st-key-panel .sheet mark{which}").all()
+            if (box := mark.bounding_box())
+        ]
         for which in (".quoted", ":not(.quoted)")
     )
     assert quoted
@@ -176,7 +206,10 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     assert page.locator(".st-key-panel .sheet mark").count() == 0
     head = page.locator(".st-key-panel_head")
     head.get_by_text(f"p.\N{NO-BREAK SPACE}{last}", exact=True).wait_for()
-    assert page.locator(".st-key-panel .legend").inner_text().split("\n") == ["Quoted in the answer", "Rest of the passage"]
+    assert page.locator(".st-key-panel .legend").inner_text().split("\n") == [
+        "Quoted in the answer",
+        "Rest of the passage",
+    ]
     page.get_by_role("button", name="Back to the passage").click()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1
     while turn.is_enabled():
@@ -243,7 +276,13 @@ def test_citation_of_a_text_file_marks_the_passage(page: Page, app: App) -> None
 
 
 def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
-    watch.forgiven += ["WebSocket connection", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "Failed to fetch", "_stcore/"]
+    watch.forgiven += [
+        "WebSocket connection",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_CONNECTION_RESET",
+        "Failed to fetch",
+        "_stcore/",
+    ]
     watch.forgiven.append("Streamlit server is not responding")  # on a busy machine it is away for longer
     ask_anew(page, app, "May I bring a large dog?")
     page.locator('a[href^="#passage-"]').first.click()
@@ -256,14 +295,22 @@ def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, wa
     page.reload()
     page.locator(".st-key-panel_head").wait_for()
     settled(page)
-    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (before, address, head)
+    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (
+        before,
+        address,
+        head,
+    )
 
     app.kill()
     app.start()
     page.goto(address)
     page.locator(".st-key-panel_head").wait_for()
     settled(page)
-    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (before, address, head)
+    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (
+        before,
+        address,
+        head,
+    )
 
 
 def test_conversation_can_be_reopened_renamed_and_deleted(page: Page, app: App) -> None:
@@ -274,7 +321,9 @@ def test_conversation_can_be_reopened_renamed_and_deleted(page: Page, app: App) 
     page.get_by_role("button", name="How many steps are there on the Herring Stair?", exact=True).click()
     answered(page)
     assert transcript(page) == before
-    page.get_by_role("button", name="Rename, copy, export or delete: How many steps are there on the Herring Stair?").click()
+    page.get_by_role(
+        "button", name="Rename, copy, export or delete: How many steps are there on the Herring Stair?"
+    ).click()
     page.get_by_role("button", name="Rename", exact=True).click()
     page.get_by_label("Conversation name").fill("The stair")
     page.get_by_label("Conversation name").press("Enter")
@@ -294,7 +343,9 @@ OWN_OPTIONS = ("Documents each time", "staff-handbook-2021.docx")
 
 def options(page: Page) -> str:
     """The mode, and the documents that are asked."""
-    mode, scope = (page.locator(f".st-key-{name}_popover button").first.inner_text() for name in ("mode", "scope"))
+    mode, scope = (
+        page.locator(f".st-key-{name}_popover button").first.inner_text() for name in ("mode", "scope")
+    )
     return f"{mode} · {scope}"
 
 
@@ -374,7 +425,9 @@ def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
     page.get_by_role("button", name="How many carriages are there, then?", exact=True).click()
     until(page, lambda: "All documents" in options(page))
     page.get_by_role("button", name="More", exact=True).last.click()
-    page.get_by_role("menuitem", name="Keep as a note").click()  # each press sends the values of the menus again
+    page.get_by_role(
+        "menuitem", name="Keep as a note"
+    ).click()  # each press sends the values of the menus again
     page.get_by_text("Added to your notes.").wait_for()
     settled(page)
     assert not any(part in options(page) for part in OWN_OPTIONS)
@@ -474,9 +527,14 @@ def test_answer_from_another_server_is_followed_and_stopped(page: Page, app: App
         elsewhere.delete(talk.id)
 
 
-def test_quoted_figures_without_their_total_are_not_shown_as_if_they_were_one(page: Page, empty_app: App) -> None:
+def test_quoted_figures_without_their_total_are_not_shown_as_if_they_were_one(
+    page: Page, empty_app: App
+) -> None:
     page.goto(empty_app.url)
-    costs = [f"Each month we pay {euros} euros for {what}." for what, euros in (("rent", 980), ("heating", 85), ("water", 30))]
+    costs = [
+        f"Each month we pay {euros} euros for {what}."
+        for what, euros in (("rent", 980), ("heating", 85), ("water", 30))
+    ]
     drop(page, payload("costs.txt", "\n\n".join(costs).encode()))
     wait_until_read(page)
     note = page.get_by_text("Lectern quotes these figures and does not add them up.")

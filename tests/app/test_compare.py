@@ -1,4 +1,5 @@
-"""Compare: one question, several ways of answering side by side, from the same passages, and where two answers differ."""
+"""Compare: one question, several ways of answering side by side, from the same passages, and where two
+answers differ."""
 
 from __future__ import annotations
 
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 QUESTION = "Which year had the most passengers?"
-LONG = "\n\n".join(" ".join(f"In 19{part:02} trip {number} went down on time." for number in range(8)) for part in range(40))
-SHORT = "\n\n".join("The answer has a number of short words that fill a few lines of its column." for _line in range(3))
+LONG = "\n\n".join(
+    " ".join(f"In 19{part:02} trip {number} went down on time." for number in range(8)) for part in range(40)
+)
+SHORT = "\n\n".join(
+    "The answer has a number of short words that fill a few lines of its column." for _line in range(3)
+)
 WIDTHS = """
 (() => {
   window.widths = new Set();
@@ -76,7 +81,9 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
         "Compact", "Refine", "Tree summarize", "Accumulate",
     ]  # fmt: skip
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
-    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), costs  # calls and tokens say nothing without a language model
+    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), (
+        costs
+    )  # calls and tokens say nothing without a language model
     page.get_by_text("All from the same 6 passages").wait_for()
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
@@ -86,7 +93,9 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     quoted = {number: place.replace("sheet By month", "sheet By year") for number, place in places.items()}
     assert quoted != places
     for column in columns.all():  # [n] is the same passage in each
-        chips = [" ".join(chip.split()) for chip in column.locator('[class*="st-key-chips_"] a').all_inner_texts()]
+        chips = [
+            " ".join(chip.split()) for chip in column.locator('[class*="st-key-chips_"] a').all_inner_texts()
+        ]
         assert chips
         for chip in chips:
             numbers, place = re.fullmatch(r"([\d ]+) (\D.*)", chip).groups()
@@ -99,8 +108,12 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     panel.get_by_text("From Compact to Accumulate").wait_for()
     panel.locator(".text ins").first.wait_for()
     assert "Response 1" in " ".join(panel.locator(".text ins").all_inner_texts())
-    marked = panel.locator(".text ins, .text del").evaluate_all("marks => marks.map((mark) => mark.textContent)")
-    assert all(words and words == words.lstrip() for words in marked)  # an empty line is no difference to be seen
+    marked = panel.locator(".text ins, .text del").evaluate_all(
+        "marks => marks.map((mark) => mark.textContent)"
+    )
+    assert all(
+        words and words == words.lstrip() for words in marked
+    )  # an empty line is no difference to be seen
     shown = panel.locator(".text").inner_text()
     settled(page)
     until(page, lambda: "p=differences." in page.url)
@@ -236,14 +249,19 @@ def test_search_settings_name_changes_and_a_missing_model(page: Page, app: App) 
     page.get_by_text("· reranked").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()
-    told = page.locator('[class*="st-key-problem_"]')  # in the place of the answer; the line of the price may say it too
+    told = page.locator(
+        '[class*="st-key-problem_"]'
+    )  # in the place of the answer; the line of the price may say it too
     told.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
 
 
 def test_the_answers_are_scrolled_to(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1280, "height": 640})
     compare(page, app, "Refine")
-    until(page, lambda: page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") < 200)
+    until(
+        page,
+        lambda: page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") < 200,
+    )
     finished(page, 2)
     page.reload()
     finished(page, 2)

@@ -1,4 +1,5 @@
-"""What can be done with a conversation and its answers: copied, branched, answered otherwise, judged, exported, begun."""
+"""What can be done with a conversation and its answers: copied, branched, answered otherwise, judged,
+exported, begun."""
 
 from __future__ import annotations
 
@@ -116,7 +117,10 @@ def test_many_conversations_are_listed_by_day_with_more_to_load(page: Page, app:
         kept = Conversations(SQLiteDatabase(app.home / "library.db"), clock=lambda at=now - age: at)
         kept.write(kept.begin(kept.create().id, Ask(f"Number {number}?")).id, text="Nothing.", state="done")
     page.goto(f"{app.url}/chat")
-    titles, days = page.locator("button.title"), page.get_by_role("region", name="Conversations").get_by_role("heading")
+    titles, days = (
+        page.locator("button.title"),
+        page.get_by_role("region", name="Conversations").get_by_role("heading"),
+    )
     until(page, lambda: titles.count() == 60)
     month = datetime.fromtimestamp(now - ages[1]).strftime("%B %Y")
     assert days.all_inner_texts() == ["Today", month]
@@ -129,7 +133,10 @@ def test_many_conversations_are_listed_by_day_with_more_to_load(page: Page, app:
     menu(page, "Number 70?")
     prints = page.get_by_role("link", name="Print, or save as PDF")
     assert prints.inner_text() == "Print, or save as PDF"
-    until(page, lambda: prints.evaluate("el => el.parentElement.getBoundingClientRect().bottom < innerHeight + 1"))
+    until(
+        page,
+        lambda: prints.evaluate("el => el.parentElement.getBoundingClientRect().bottom < innerHeight + 1"),
+    )
     button(page, "Pin").click()
     until(page, lambda: days.all_inner_texts() == ["Pinned conversations", "Today", month])
     assert titles.first.inner_text() == "Number 70?"
@@ -249,11 +256,14 @@ def choose_in(form: Locator, page: Page, label: str, option: str) -> None:
 
 
 def test_for_who_asks_for_rest_a_list_is_in_its_place_at_once(page: Page, app: App) -> None:
-    """A list that closes waits for what moves it, and stays over the form for good when that is broken off."""
+    """A list that closes waits for what moves it, and stays over the form for good when that is broken
+    off."""
     ask_anew(page, app, DOG)
     choose_more(page, "Another kind of answer")
     dialog(page).get_by_label("Chat mode", exact=True).click()
-    moving = "e => { e.style.translate = '9px'; return [getComputedStyle(e).translate, e.getAnimations().length] }"
+    moving = (
+        "e => { e.style.translate = '9px'; return [getComputedStyle(e).translate, e.getAnimations().length] }"
+    )
     assert page.get_by_test_id("stSelectboxVirtualDropdown").evaluate(moving) == ["9px", 0]
 
 
@@ -341,7 +351,9 @@ def test_suggested_question_is_answered_from_its_document(page: Page, empty_app:
     drop(page, payload("weir.txt", WEIR.encode()))
     row(page, "weir.txt").wait_for()
     wait_until_read(page)
-    suggested = page.locator(".st-key-suggested").get_by_role("button", name="When was the Marrow Weir built?")
+    suggested = page.locator(".st-key-suggested").get_by_role(
+        "button", name="When was the Marrow Weir built?"
+    )
     suggested.wait_for(timeout=90_000)  # the embedder is loaded for it
     suggested.click()
     answered(page)
@@ -430,7 +442,10 @@ def connected(app: App) -> Iterator[Callable[..., None]]:
 
     def connect(server: ScriptedServer, *, calls_functions: bool) -> None:
         llm = LLMSettings(
-            provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=calls_functions
+            provider="openai_compatible",
+            base_url=f"{server.url}/v1",
+            model="tiny",
+            calls_functions=calls_functions,
         )
         write_settings(app.home, before.model_copy(update={"llm": llm}))
 
@@ -438,7 +453,9 @@ def connected(app: App) -> Iterator[Callable[..., None]]:
     write_settings(app.home, before)
 
 
-def test_function_calling_model_searches_and_its_sources_open(page: Page, app: App, connected: Callable[..., None]) -> None:
+def test_function_calling_model_searches_and_its_sources_open(
+    page: Page, app: App, connected: Callable[..., None]
+) -> None:
     with ScriptedServer(tool_calls=called) as server:
         connected(server, calls_functions=False)
         page.goto(f"{app.url}/chat")

@@ -161,4 +161,6 @@ def test_new_group_of_a_document_can_be_used_in_chat(page: Page, app: App) -> No
     chip.click()
     page.locator(".st-key-scope_group_0 button").click()
     chip.filter(has_text="Our meetings").wait_for()
-    page.get_by_role("button", name=TEXT.name).or_(page.locator('[class*="_chat_files"]', has_text=TEXT.name)).first.wait_for()
+    page.get_by_role("button", name=TEXT.name).or_(
+        page.locator('[class*="_chat_files"]', has_text=TEXT.name)
+    ).first.wait_for()

@@ -50,7 +50,9 @@ def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     (folder / "papers" / "note.md").write_text("# Note\n\nThe harbour was built in 1902.")
     opened = {"LECTERN_PRIVATE_NETWORK": "allow", "LECTERN_FOLDERS": str(folder / "papers")}
     apps = started(folder)
-    with pytest.MonkeyPatch.context() as environment:  # while it starts: the other applications of this module stay closed
+    with (
+        pytest.MonkeyPatch.context() as environment
+    ):  # while it starts: the other applications of this module stay closed
         for name, value in opened.items():
             environment.setenv(name, value)
         app = next(apps)
@@ -96,7 +98,11 @@ def test_the_first_screen_says_what_to_do_and_what_is_ready(page: Page, empty_ap
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[App, float]]:
     """The application as it is installed, without a key, a model or a network, and when it was started."""
-    for name in (name for name in os.environ if name.endswith("_API_KEY") or name.startswith(("LECTERN_", "OLLAMA_", "HF_"))):
+    for name in (
+        name
+        for name in os.environ
+        if name.endswith("_API_KEY") or name.startswith(("LECTERN_", "OLLAMA_", "HF_"))
+    ):
         monkeypatch.delenv(name)
     for name in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody is there
@@ -124,7 +130,13 @@ def test_first_cited_answer_comes_within_a_minute_without_setup(page: Page, begu
 
 def test_question_before_the_first_document_is_read_says_so(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
-    drop(page, payload("slow.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
+    drop(
+        page,
+        payload(
+            "slow.txt",
+            b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000)),
+        ),
+    )
     row(page, "slow.txt").get_by_role("button", name="Stop").wait_for()
     told = r"Indexing · [\d,]+ of [\d,]+ passages · .* left · \d{3}\sKB"
     until(page, lambda: re.fullmatch(told, row(page, "slow.txt").locator(".facts").inner_text()))
@@ -149,7 +161,9 @@ def test_question_before_the_first_document_is_read_says_so(page: Page, empty_ap
     page.get_by_text("slow.txt was deleted").wait_for()
 
 
-def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch, look: Look) -> None:
+def test_good_files_are_read_while_bad_ones_say_why_not(
+    page: Page, empty_app: App, watch: Watch, look: Look
+) -> None:
     watch.forgiven.append("status of 422")  # the browser notes the refused upload
     page.goto(empty_app.url)
     drop(
@@ -195,12 +209,19 @@ def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_ap
     row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)
 
 
-def test_encrypted_file_asks_for_a_password_if_one_could_open_it(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_encrypted_file_asks_for_a_password_if_one_could_open_it(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
     sealed = (
-        b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x--\n"
+        b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n"
+        b"\nVersion: 1\n--x--\n"
     )
     page.goto(empty_app.url)
-    drop(page, payload("letter.doc", locked(tmp_path, ".docx", "open sesame").read_bytes()), payload("sealed.eml", sealed))
+    drop(
+        page,
+        payload("letter.doc", locked(tmp_path, ".docx", "open sesame").read_bytes()),
+        payload("sealed.eml", sealed),
+    )
     row(page, "sealed.eml").get_by_text("sealed.eml is an encrypted message.").wait_for()
     row(page, "letter.doc").get_by_label("Password of letter.doc").fill("open sesame")
     row(page, "letter.doc").get_by_role("button", name="Unlock").click()
@@ -208,7 +229,9 @@ def test_encrypted_file_asks_for_a_password_if_one_could_open_it(page: Page, emp
     assert row(page, "sealed.eml").get_by_label("Password of sealed.eml").count() == 0
 
 
-def test_file_read_except_a_page_is_ready_and_can_be_retried(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_file_read_except_a_page_is_ready_and_can_be_retried(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
     whole = make_pdf(tmp_path / "a.pdf", ["The first page.", "The second page."]).read_bytes()
     page.goto(empty_app.url)
     drop(page, payload("torn.pdf", whole.replace(b"/Type /Page\n", b"/Type /Pear\n", 1)))
@@ -299,12 +322,20 @@ def test_upload_mode_chosen_as_files_land_opens(page: Page, empty_app: App) -> N
         settled(page)
 
 
-def test_page_behind_a_link_becomes_a_document_or_says_why_not(page: Page, reaching_app: App, site: Site) -> None:
+def test_page_behind_a_link_becomes_a_document_or_says_why_not(
+    page: Page, reaching_app: App, site: Site
+) -> None:
     page.goto(reaching_app.url)
-    add_link(page, site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."), site.link("/no"))
+    add_link(
+        page,
+        site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."),
+        site.link("/no"),
+    )
     row(page, "The kettle.html").wait_for()
     assert "has no such page (404)" in reason(page, site.link("/no"))
-    add_link(page, site.page("/kettle", "<title>The old kettle</title><p>The kettle is at the lower station."))
+    add_link(
+        page, site.page("/kettle", "<title>The old kettle</title><p>The kettle is at the lower station.")
+    )
     row(page, "The old kettle.html").wait_for()
     assert row(page, "The kettle.html").count() == 0  # the same link took its place
 
@@ -327,7 +358,9 @@ def test_stopped_link_resumes_and_failed_link_is_retried(page: Page, reaching_ap
     assert row(page, site.link("/")).count() == 0
 
 
-def test_folder_and_its_database_are_added_and_typing_stays(page: Page, reaching_app: App, site: Site) -> None:
+def test_folder_and_its_database_are_added_and_typing_stays(
+    page: Page, reaching_app: App, site: Site
+) -> None:
     page.goto(reaching_app.url)
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Folder on this server").click()
@@ -348,7 +381,9 @@ def test_folder_and_its_database_are_added_and_typing_stays(page: Page, reaching
         db.execute("CREATE TABLE ferries (name TEXT, leaves TEXT)")
         db.execute("INSERT INTO ferries VALUES ('Nessay', 'at noon')")
     page.get_by_role("button", name="Database query").click()
-    page.get_by_label("Address of the database").fill(f"sqlite:///{reaching_app.home.parent / 'papers' / 'boats.db'}")
+    page.get_by_label("Address of the database").fill(
+        f"sqlite:///{reaching_app.home.parent / 'papers' / 'boats.db'}"
+    )
     page.get_by_role("textbox", name="Query").fill("SELECT * FROM ferries")
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "ferries from boats.txt").get_by_text("Ready").wait_for()
@@ -411,7 +446,13 @@ def test_file_counts_agree_between_tabs_while_reading(
 ) -> None:
     watch.forgiven.append("status of 422")  # the browser notes the refused uploads
     page.goto(empty_app.url)
-    drop(page, payload("long.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
+    drop(
+        page,
+        payload(
+            "long.txt",
+            b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000)),
+        ),
+    )
     row(page, "long.txt").get_by_role("button", name="Stop").wait_for()
     other = context.new_page()
     other.goto(empty_app.url)
@@ -458,7 +499,9 @@ def test_file_name_with_markup_is_plain_and_loads_nothing(page: Page, empty_app:
 
 
 @with_tesseract
-def test_passage_of_a_scan_opens_its_page_with_marked_words(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_passage_of_a_scan_opens_its_page_with_marked_words(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
     page.goto(empty_app.url)
     drop(page, scanned(tmp_path / "scan.pdf", " ".join(SENTENCES)))
     row(page, "scan.pdf").get_by_text("Ready").wait_for(timeout=60_000)

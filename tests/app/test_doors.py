@@ -84,19 +84,26 @@ OPEN_WEBSOCKET = """
 """
 
 
-def test_page_of_another_port_can_neither_connect_nor_read(stranger: Page, closed_app: App, neighbour: str) -> None:
+def test_page_of_another_port_can_neither_connect_nor_read(
+    stranger: Page, closed_app: App, neighbour: str
+) -> None:
     stranger.goto(closed_app.address)
     settled(stranger)
     websocket = f"ws://127.0.0.1:{closed_app.port}/_stcore/stream"
     assert stranger.evaluate(OPEN_WEBSOCKET, websocket) == "open"
     stranger.goto(neighbour)  # whose requests have the cookie: cookies know no ports
     assert stranger.evaluate(OPEN_WEBSOCKET, websocket) == "refused"
-    fetched = "(address) => fetch(address, {credentials: 'include'}).then((answer) => answer.text(), () => 'refused')"
+    fetched = (
+        "(address) => fetch(address, {credentials: 'include'}).then((answer) => answer.text(), () => "
+        "'refused')"
+    )
     assert stranger.evaluate(fetched, f"{closed_app.url}/_stcore/health") == "refused"
     assert stranger.evaluate(fetched, f"{closed_app.url}/") == "refused"
 
 
-def test_outside_link_opens_a_chat_in_an_admitted_browser(stranger: Page, closed_app: App, tmp_path: Path) -> None:
+def test_outside_link_opens_a_chat_in_an_admitted_browser(
+    stranger: Page, closed_app: App, tmp_path: Path
+) -> None:
     stranger.goto(closed_app.address)
     settled(stranger)
     note = tmp_path / "note.html"
@@ -139,7 +146,10 @@ javascript:alert(1)) [[a](javascript:alert(1))](javascript:alert(1)) <iframe src
 LINKS = """
 elements => elements.map((each) => [each.localName, each.href || each.src || "", each.rel || "", each.textContent])
 """
-ACTIVE = "a, img, iframe, script, object, embed, form, area, base, link, meta[http-equiv=refresh], [onerror], [onload]"
+ACTIVE = (
+    "a, img, iframe, script, object, embed, form, area, base, link, meta[http-equiv=refresh], "
+    "[onerror], [onload]"
+)
 
 
 def hostile(conversation_id: str) -> list[Message]:
@@ -181,5 +191,7 @@ def test_answer_links_are_text_until_the_full_address_is_viewed(page: Page, empt
     listed = page.locator("[class*='st-key-addresses_'] a")
     listed.first.wait_for()
     addresses = ["https://evil.example/a?b=1&c=2", "https://evil.example/p.png", "https://evil.example/"]
-    assert listed.evaluate_all(LINKS) == [["a", address, "noopener noreferrer", address] for address in addresses]
+    assert listed.evaluate_all(LINKS) == [
+        ["a", address, "noopener noreferrer", address] for address in addresses
+    ]
     assert listed.evaluate_all("links => links.map((link) => link.target)") == ["_blank"] * 3

@@ -48,7 +48,9 @@ def evaluate(page: Page, app: App) -> Iterator[Page]:
 
 
 def upload(page: Page, name: str, data: bytes) -> None:
-    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": data}
+    )
 
 
 def figures(page: Page) -> list[list[str]]:
@@ -101,7 +103,9 @@ def test_question_upload_names_its_bad_line_and_a_good_one_runs(evaluate: Page, 
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_typed_questions_are_measured_and_figures_need_no_scroll(evaluate: Page, width: int, height: int) -> None:
+def test_typed_questions_are_measured_and_figures_need_no_scroll(
+    evaluate: Page, width: int, height: int
+) -> None:
     from playwright.sync_api import expect
 
     evaluate.set_viewport_size({"width": width, "height": height})
@@ -115,7 +119,9 @@ def test_typed_questions_are_measured_and_figures_need_no_scroll(evaluate: Page,
         evaluate.keyboard.press("Enter")
         settled(evaluate)
         evaluate.get_by_label(f"Page with the answer to question {row}", exact=True).fill(page)
-    evaluate.get_by_role("button", name="Use these questions").click()  # the last field is still being typed in
+    evaluate.get_by_role(
+        "button", name="Use these questions"
+    ).click()  # the last field is still being typed in
     evaluate.get_by_text("2 questions · your own").wait_for()
     evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
     settled(evaluate)
@@ -149,7 +155,8 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
     upload(evaluate, "two.csv", b"question,answer\nWho built it?,Penrose\nWhen?,1893\n")
     evaluate.get_by_text("2 questions were imported.").wait_for()
     settled(evaluate)
-    # A question that is being edited is still there after a look at another page, and as it was once that is cancelled.
+    # A question that is being edited is still there after a look at another page, and as it was once that is
+    # cancelled.
     evaluate.get_by_text("View questions").click()
     evaluate.get_by_role("button", name="Edit").last.click()
     answers = evaluate.get_by_label("Right answers, one per line")
@@ -194,7 +201,10 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
         evaluate.locator(".st-key-evaluate_answering label").first.click()
         settled(evaluate)
     evaluate.get_by_role("button", name="More", exact=True).click()
-    until(evaluate, lambda: evaluate.get_by_label("Name", exact=True).input_value().startswith("From my documents, "))
+    until(
+        evaluate,
+        lambda: evaluate.get_by_label("Name", exact=True).input_value().startswith("From my documents, "),
+    )
     evaluate.keyboard.press("Escape")
     save = evaluate.get_by_role("button", name="Save the setting")
     for width, height in ((390, 844), (1440, 900)):
@@ -215,7 +225,9 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
     evaluate.get_by_text("One passage: 1 passage · Compact").wait_for()
     settled(evaluate)
     evaluate.get_by_role("button", name="New setting").click()
-    until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")  # as in Settings, once more
+    until(
+        evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6"
+    )  # as in Settings, once more
     assert evaluate.get_by_label("Name", exact=True).input_value() == ""
     evaluate.keyboard.press("Escape")
     save.wait_for(state="detached")
@@ -238,13 +250,17 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
     assert evaluate.get_by_text(WORTH).count() == 1
     one, usual = (float(row[1].split()[0]) for row in figures(evaluate))
     assert 0 <= one <= usual <= 1
-    evaluate.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg').first.wait_for()
+    evaluate.locator(
+        '[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg'
+    ).first.wait_for()
 
     choose_kind(evaluate)
     found_first = evaluate.locator('[class*="st-key-pair_"]', has_text="1.00 → 1.00").first
     found_first.get_by_role("button").click()
     evaluate.get_by_text("Expected: ").wait_for()
-    until(evaluate, lambda: found_first.locator(".stMarkdownBadge").count() == 2)  # the right passage, of each setting
+    until(
+        evaluate, lambda: found_first.locator(".stMarkdownBadge").count() == 2
+    )  # the right passage, of each setting
     settled(evaluate)
     before, address = found_first.inner_text(), evaluate.url
     assert "&p=compare." in address
@@ -269,7 +285,9 @@ def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, a
     from ragcore.evaluation.question_sets import Question
 
     made = kept.add_set("Left behind", [Question("How many steps has the Herring Stair?", ("214",))])
-    run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model="")
+    run = kept.begin_run(
+        made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model=""
+    )
     kept.claim_run(run.id)
     database.close()
     evaluate.reload()
@@ -287,9 +305,14 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
 
     database = SQLiteDatabase(app.home / "library.db")
     kept = Evaluations(database)
-    questions = [Question("How many steps has the Herring Stair?", ("214",)), Question("Who built it?", ("Edwin Rusk",))]
+    questions = [
+        Question("How many steps has the Herring Stair?", ("214",)),
+        Question("Who built it?", ("Edwin Rusk",)),
+    ]
     made = kept.add_set("Half done", questions)
-    run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=True, model="another")
+    run = kept.begin_run(
+        made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=True, model="another"
+    )
     kept.claim_run(run.id)
     kept.add_result(run.id, Result(questions[0], {"hit_rate": 1.0}, 0.1, answer="214 [1]"))
     kept.end_run(run.id, "stopped")
@@ -311,7 +334,11 @@ def test_measurement_over_the_limit_needs_consent_first(evaluate: Page, app: App
         limited = before.model_copy(update={"llm": llm, "price": PriceSettings(ask_above_calls=5)})
         write_settings(app.home, limited)
         try:
-            upload(evaluate, "mine.csv", b"question\nHow many steps has the Herring Stair?\nWho built the cliff railway?\n")
+            upload(
+                evaluate,
+                "mine.csv",
+                b"question\nHow many steps has the Herring Stair?\nWho built the cliff railway?\n",
+            )
             evaluate.get_by_text("2 questions · your own").wait_for()
             settled(evaluate)
             evaluate.locator(".st-key-measure button").click()

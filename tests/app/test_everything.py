@@ -55,7 +55,10 @@ def test_everything_is_read_once_the_price_is_agreed_to(page: Page, app: App, lo
     assert re.search(rf"\d+ of {passages} passages, \d+ of \d+ files", facts(page))
     choose_in_menu(page, "Read everything")
     assert page.locator('[class*="st-key-facts_"]').count() == 1  # nothing has begun
-    until(page, page.locator(".st-key-panel").get_by_role("button", name="Read everything", exact=True).is_enabled)
+    until(
+        page,
+        page.locator(".st-key-panel").get_by_role("button", name="Read everything", exact=True).is_enabled,
+    )
     look(page, "read everything")
     price = agree(page, ".st-key-panel", "Read everything")
     assert f"Reads {passages} passages of" in price
@@ -137,7 +140,9 @@ def test_each_document_answers_in_a_table_that_is_kept_and_saved(
     context.close()
 
 
-def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: Browser, tmp_path: Path) -> None:
+def test_the_run_card_opens_without_any_network(
+    page: Page, app: App, browser: Browser, tmp_path: Path
+) -> None:
     ask_anew(page, app, QUESTION)
     said = page.get_by_test_id("stChatMessageContent").last.locator("p").first.inner_text()
     with page.expect_download() as download:
@@ -170,12 +175,17 @@ def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: B
 
 
 def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Quotes the last passage of its call, and no more; a small window makes several calls of the documents."""
+    """Quotes the last passage of its call, and no more; a small window makes several calls of the
+    documents."""
     passages = re.findall(r"^\[(\d+)\][^\n]*\n([^\n]+)", str(messages[-1]["content"]), re.MULTILINE)
     return f"{passages[-1][1]} [{passages[-1][0]}]" if passages else "That is all. [1]"
 
 
-def test_the_run_card_of_a_model_names_it_and_holds_its_words(page: Page, app: App, connected: ScriptedServer) -> None:  # noqa: F811
+def test_the_run_card_of_a_model_names_it_and_holds_its_words(
+    page: Page,
+    app: App,
+    connected: ScriptedServer,  # noqa: F811
+) -> None:
     connected.reply = by_parts
     ask_anew(page, app, QUESTION)
     with page.expect_download() as download:

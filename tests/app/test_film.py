@@ -1,4 +1,5 @@
-"""How an answer was made, and what it takes: said before, kept beside what it took, and asked about above a limit."""
+"""How an answer was made, and what it takes: said before, kept beside what it took, and asked about above a
+limit."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def query(page: Page, app: App, way: str) -> None:
     settled(page)
     page.get_by_role("textbox", name="Question").fill(QUESTION)
     page.get_by_role("textbox", name="Question").press("Control+Enter")
-    page.locator(".st-key-query_ways").get_by_text(": ").first.wait_for()  # the price of some way, or that it is worked out
+    page.locator(".st-key-query_ways").get_by_text(
+        ": "
+    ).first.wait_for()  # the price of some way, or that it is worked out
     settled(page)
     choose_way(page, way)
 
@@ -87,7 +90,12 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     until(page, lambda: nodes(page).count() == 6)
     assert panel(page).locator("ins").count() >= 1
     details = open_call(page, 3)
-    assert details.locator(".legend li").all_inner_texts() == ["Instructions", "Documents", "Question", "Earlier answer"]
+    assert details.locator(".legend li").all_inner_texts() == [
+        "Instructions",
+        "Documents",
+        "Question",
+        "Earlier answer",
+    ]
     assert QUESTION in details.locator(".part.question").inner_text()
     assert "[3]" in details.locator(".part.documents").inner_text()
     look(page, "refine as a strip")
@@ -112,7 +120,9 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     settled(page)
     below = page.locator(".st-key-panel_head").bounding_box()
     assert below is not None
-    until(page, lambda: (nodes(page).nth(3).bounding_box() or {"y": 0})["y"] >= below["y"] + below["height"] - 1)
+    until(
+        page, lambda: (nodes(page).nth(3).bounding_box() or {"y": 0})["y"] >= below["y"] + below["height"] - 1
+    )
     page.keyboard.press("Escape")
     panel(page).wait_for(state="detached")
 
@@ -120,12 +130,18 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
 def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> None:
     with ScriptedServer(slots=4) as server:
         model = LLMSettings(
-            provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", context_window=1100, num_output=300
+            provider="openai_compatible",
+            base_url=f"{server.url}/v1",
+            model="tiny",
+            context_window=1100,
+            num_output=300,
         )
         priced = PriceSettings(prompt_million=1000.0, completion_million=2000.0, currency="€")
         with set_to(app, AppSettings(llm=model, price=priced)):
             query(page, app, "Tree summarize")
-            said = page.get_by_text(re.compile(r"Tree summarize: (\d+) calls, about [\d,]+ tokens.*, about €\d+\.\d\d"))
+            said = page.get_by_text(
+                re.compile(r"Tree summarize: (\d+) calls, about [\d,]+ tokens.*, about €\d+\.\d\d")
+            )
             said.wait_for()
             page.get_by_role("button", name="Ask", exact=True).click()
             answered(page)

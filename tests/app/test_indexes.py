@@ -1,4 +1,5 @@
-"""Indexes: a second one answers alone; documents are found, read again and deleted; passages and their map are shown."""
+"""Indexes: a second one answers alone; documents are found, read again and deleted; passages and their map
+are shown."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Locator, Page
 
-BARRELS = "The cellar of the mill holds three hundred barrels. Nobody has counted them since the flood of 1911."
+BARRELS = (
+    "The cellar of the mill holds three hundred barrels. Nobody has counted them since the flood of 1911."
+)
 
 
 def open_indexes(page: Page, app: App) -> None:
@@ -46,7 +49,9 @@ def figure(page: Page, name: str) -> str:
 
 
 def table_row(page: Page, name: str) -> Locator:
-    return page.locator(".st-key-document_table tbody tr", has=page.get_by_role("button", name=name, exact=True))
+    return page.locator(
+        ".st-key-document_table tbody tr", has=page.get_by_role("button", name=name, exact=True)
+    )
 
 
 def part(page: Page, name: str) -> None:
@@ -96,9 +101,10 @@ def test_second_index_answers_and_can_be_renamed_copied_deleted(page: Page, app:
     ask(page, "How many barrels does the cellar of the mill hold?")
     answered(page)
     assert "three hundred barrels" in transcript(page)[1]
-    assert {chip.split("·")[0].split()[-1] for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()} == {
-        "mill.txt"
-    }
+    assert {
+        chip.split("·")[0].split()[-1]
+        for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()
+    } == {"mill.txt"}
     said = transcript(page)
     page.reload()
     answered(page)
@@ -279,21 +285,29 @@ def test_exported_index_returns_with_its_documents_and_answers(page: Page, app: 
             page.get_by_role("button", name="Import a copy").click()
         chooser.value.set_files(chosen)
         if chosen is broken:
-            refused = page.locator(".st-key-problem_indexes").or_(page.locator(".st-key-import_index [role=status]"))
+            refused = page.locator(".st-key-problem_indexes").or_(
+                page.locator(".st-key-import_index [role=status]")
+            )
             refused.get_by_text("broken.lectern").first.wait_for()
             page.reload()
             page.locator(".st-key-index_figures").wait_for()
             settled(page)
-    until(page, lambda: page.locator(".st-key-index_picker").count() == 1 and figure(page, "Documents") == "1")
+    until(
+        page, lambda: page.locator(".st-key-index_picker").count() == 1 and figure(page, "Documents") == "1"
+    )
     page.get_by_text("1 file and 1 conversation added.").first.wait_for()
     table_row(page, "mill.txt").get_by_text("Ready").wait_for()
-    page.get_by_role("region", name="Conversations").get_by_role("button", name="How many barrels").first.click()
+    page.get_by_role("region", name="Conversations").get_by_role(
+        "button", name="How many barrels"
+    ).first.click()
     answered(page)
     assert transcript(page) == said
     page.locator('[class*="st-key-chips_"] a').first.click()
     around, passage = page.locator(".st-key-panel .text"), page.locator(".st-key-panel .text mark")
     passage.wait_for()
-    assert len(around.inner_text()) > len(passage.inner_text())  # the document that came with it, not the passage kept alone
+    assert len(around.inner_text()) > len(
+        passage.inner_text()
+    )  # the document that came with it, not the passage kept alone
 
     page.get_by_role("link", name="Indexes").click()
     page.locator(".st-key-delete_popover button").first.click()
@@ -389,7 +403,11 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
     assert int(root.get_attribute("data-points") or 0) == passages
     assert int(root.get_attribute("data-hits") or 0) >= 1
-    assert page.locator(".st-key-passage_map .asked").inner_text().startswith("Found for “How high did the water")
+    assert (
+        page.locator(".st-key-passage_map .asked")
+        .inner_text()
+        .startswith("Found for “How high did the water")
+    )
     assert page.locator(".st-key-passage_map .legend button").count() == 10
     canvas = page.locator(".st-key-passage_map canvas")
     assert f"Map of {passages} passages from 10 documents" in (canvas.get_attribute("aria-label") or "")
@@ -399,7 +417,10 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     tip = page.locator(".st-key-passage_map .tip")
     found = None
     for step in range(24 * 24):  # until the pointer is over a point
-        found = (box["x"] + box["width"] * (0.2 + 0.025 * (step % 24)), box["y"] + box["height"] * (0.15 + 0.03 * (step // 24)))
+        found = (
+            box["x"] + box["width"] * (0.2 + 0.025 * (step % 24)),
+            box["y"] + box["height"] * (0.15 + 0.03 * (step // 24)),
+        )
         page.mouse.move(*found)
         if canvas.evaluate("el => el.style.cursor") == "pointer":
             break
@@ -427,7 +448,9 @@ def test_overlapping_map_hits_have_separate_numbers_that_open(page: Page, app: A
         page.get_by_role("button", name="Zoom out").click()  # as near each other as can be
     numbers = page.locator('[class*="st-key-near_"] button').count()
     until(page, lambda: len((root.get_attribute("data-numbers") or "").split()) == numbers > 3)
-    places = [tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()]
+    places = [
+        tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()
+    ]
     assert all(math.dist(one, other) > 18 for one, other in combinations(places, 2)), places
     canvas = page.locator(".st-key-passage_map canvas")
     for number in (1, 2, numbers):
@@ -475,8 +498,12 @@ def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
     assert page.locator(".st-key-rebuild_now").count() == 0
     overlap.fill("50")
     overlap.press("Enter")
-    page.get_by_text(re.compile(r"Overlap: 0 → 50 tokens\. That makes about \d+ passages instead of \d+")).wait_for()
-    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Where to split").locator("input").click()
+    page.get_by_text(
+        re.compile(r"Overlap: 0 → 50 tokens\. That makes about \d+ passages instead of \d+")
+    ).wait_for()
+    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Where to split").locator(
+        "input"
+    ).click()
     page.get_by_role("option", name="At headings, then sentences").click()
     page.get_by_text("Cut at: sentences → headings").wait_for()
     assert page.get_by_role("button", name="Rebuild the index").is_enabled()
@@ -487,7 +514,10 @@ def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App)
     open_indexes(page, app)
     states = page.locator("tr.ready td.status")
     states.first.wait_for()
-    lines = "el => { const range = document.createRange(); range.selectNodeContents(el); return range.getClientRects().length }"
+    lines = (
+        "el => { const range = document.createRange(); range.selectNodeContents(el); return "
+        "range.getClientRects().length }"
+    )
     assert {(state.inner_text(), state.evaluate(lines)) for state in states.all()} == {("Ready", 1)}
     table = page.locator(".root:has(> table)")
     assert table.evaluate("el => el.scrollWidth <= el.clientWidth")

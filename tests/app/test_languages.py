@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lectern.ui.i18n import read_catalogue
-from tests.app.conftest import App, Watch, answered, drop, let_in, payload, row, settled, until, wait_until_read
+from tests.app.conftest import (
+    App,
+    Watch,
+    answered,
+    drop,
+    let_in,
+    payload,
+    row,
+    settled,
+    until,
+    wait_until_read,
+)
 from tests.app.test_chat import ask
 
 if TYPE_CHECKING:
@@ -21,7 +32,9 @@ QUESTION = "ما اسم أمينة المكتبة؟"
 @contextmanager
 def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
     """A page of a browser that is set to this language."""
-    context = browser.new_context(locale=locale, viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
+    context = browser.new_context(
+        locale=locale, viewport={"width": 1280, "height": 860}, reduced_motion="reduce"
+    )
     let_in(context)
     watch.follow(context)
     try:
@@ -103,7 +116,9 @@ def test_what_streamlit_says_is_in_the_readers_language(browser: Browser, watch:
         page.get_by_label(text("de", "Model"), exact=True).fill("abc")
         page.get_by_text(text("de", "Add: {name}").format(name="abc")).wait_for()
         page.keyboard.press("Escape")
-        page.get_by_role("button", name=text("de", "Help for {name}").format(name=text("de", "Key"))).wait_for()
+        page.get_by_role(
+            "button", name=text("de", "Help for {name}").format(name=text("de", "Key"))
+        ).wait_for()
         assert page.get_by_test_id("stSkipToContent").inner_text() == text("de", "Skip to main content")
         page.get_by_role("button", name=text("de", "Discard")).click()
         page.goto(f"{app.url}/evaluate")
@@ -149,7 +164,10 @@ def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_ap
         page.locator(".st-key-empty_chat").wait_for()
         settled(page)
         page.get_by_test_id("stChatInputTextArea").fill(QUESTION)
-        assert page.get_by_test_id("stChatInputTextArea").evaluate("el => getComputedStyle(el).unicodeBidi") == "plaintext"
+        assert (
+            page.get_by_test_id("stChatInputTextArea").evaluate("el => getComputedStyle(el).unicodeBidi")
+            == "plaintext"
+        )
         ask(page, QUESTION)
         answered(page)
         reply = page.get_by_test_id("stChatMessageContent").nth(1).locator("p").first

@@ -1,4 +1,5 @@
-"""Nothing moves by itself while a page is drawn: what comes later than the rest has its place from the beginning."""
+"""Nothing moves by itself while a page is drawn: what comes later than the rest has its place from the
+beginning."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from tests.app.conftest import App, Watch, let_in, settled, until
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-MOST = 0.03  # of the Layout Instability API, the sum of all shifts; the Web Vitals call 0.1 in the worst second good
+# of the Layout Instability API, the sum of all shifts; the Web Vitals call 0.1 in the worst second good
+MOST = 0.03
 PAGES = (  # and what is drawn last on each
     ("", "li.row"),
     ("chat", ".st-key-suggested button"),
@@ -23,7 +25,8 @@ PAGES = (  # and what is drawn last on each
     ("evaluate", ".st-key-make_set button"),
     ("settings?s=answers", ".st-key-set_top_k input"),
 )
-KEPT = ":is(.st-key-dropzone, .st-key-files, .st-key-document_table):not(:has([data-drawn]))"  # a place without what it is for
+# a place without what it is for
+KEPT = ":is(.st-key-dropzone, .st-key-files, .st-key-document_table):not(:has([data-drawn]))"
 MOVED = """
 (() => {
   window.moved = 0;
@@ -52,7 +55,10 @@ def test_nothing_moves_while_a_page_is_drawn(
         page.goto(address)
         page.locator(last).first.wait_for()
         settled(page)
-        until(page, lambda: page.locator('[data-testid="stMain"] [data-testid="stSkeleton"]:visible').count() == 0)
+        until(
+            page,
+            lambda: page.locator('[data-testid="stMain"] [data-testid="stSkeleton"]:visible').count() == 0,
+        )
         page.wait_for_timeout(300)  # a shift is told of a frame later
         moved[name] = page.evaluate("() => window.moved")
         assert page.locator(KEPT).count() == 0
@@ -68,12 +74,15 @@ def test_the_headings_of_all_pages_stand_at_one_height(page: Page, app: App) -> 
         heading.wait_for()
         settled(page)
         heights[path] = heading.evaluate(
-            "el => { const all = document.createRange(); all.selectNodeContents(el); return all.getBoundingClientRect().top; }"
+            "el => { const all = document.createRange(); all.selectNodeContents(el); return "
+            "all.getBoundingClientRect().top; }"
         )
     assert max(heights.values()) - min(heights.values()) < 2, heights
 
 
-def test_on_a_phone_no_conversation_moves_in_the_open_menu_until_the_person_acts(page: Page, app: App) -> None:
+def test_on_a_phone_no_conversation_moves_in_the_open_menu_until_the_person_acts(
+    page: Page, app: App
+) -> None:
     elsewhere = Conversations(SQLiteDatabase(app.home / "library.db"))  # as another device has it
     talks = [elsewhere.create() for _ in range(4)]
     answers = [elsewhere.begin(talk.id, Ask(f"Who built number {at}?")) for at, talk in enumerate(talks)]
@@ -83,7 +92,9 @@ def test_on_a_phone_no_conversation_moves_in_the_open_menu_until_the_person_acts
         """The answer of the open conversation ends, and an older one goes on; gives what is listed."""
         page.goto(f"{app.url}/chat?c={talks[at].id}")
         writing = page.locator(".st-key-stop")  # the last of the page
-        until(page, lambda: elsewhere.write(answers[at].id, text="It was", state="writing") and writing.count())
+        until(
+            page, lambda: elsewhere.write(answers[at].id, text="It was", state="writing") and writing.count()
+        )
         page.get_by_test_id("stExpandSidebarButton").click()
         page.locator('[data-testid="stSidebar"][data-collapsed="false"]').wait_for()
         before = titles.all_text_contents()

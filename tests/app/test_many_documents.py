@@ -27,7 +27,13 @@ def full_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
             db.execute(
                 "INSERT INTO files (id, name, path, hash, size, added, stage, passages)"
                 " VALUES (?, ?, ?, ?, 1000, ?, 'ready', 1)",
-                (f"{number:016x}", f"report-{number:04d}.txt", f"files/{number}/x.txt", str(number), time.time() + number),
+                (
+                    f"{number:016x}",
+                    f"report-{number:04d}.txt",
+                    f"files/{number}/x.txt",
+                    str(number),
+                    time.time() + number,
+                ),
             )
     library.close()
     yield from started(folder)

@@ -1,4 +1,5 @@
-"""A language model: connected in Settings with plain words about what is wrong, answering, stopped, and failing."""
+"""A language model: connected in Settings with plain words about what is wrong, answering, stopped, and
+failing."""
 
 from __future__ import annotations
 
@@ -86,7 +87,9 @@ def connect(page: Page, server: ScriptedServer, model: str = "tiny") -> None:
     settled(page)
 
 
-def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server: ScriptedServer, look: Look) -> None:
+def test_the_test_button_says_in_a_sentence_what_is_wrong(
+    settings: Page, server: ScriptedServer, look: Look
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     test = settings.get_by_role("button", name="Test")
@@ -123,7 +126,9 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     assert "sk-wrong-key" not in settings.content()
 
 
-def test_key_of_one_server_is_not_sent_to_another_under_test(connected: ScriptedServer, settings: Page, app: App) -> None:
+def test_key_of_one_server_is_not_sent_to_another_under_test(
+    connected: ScriptedServer, settings: Page, app: App
+) -> None:
     with ScriptedServer(models=("tiny",)) as other:
         fill_in(settings, f"{other.url}/v1", "tiny")
         settings.get_by_text(f"The saved key belongs to {connected.url} and is sent nowhere else").wait_for()
@@ -134,7 +139,9 @@ def test_key_of_one_server_is_not_sent_to_another_under_test(connected: Scripted
     fill_in(settings, "http://169.254.169.254/v1", "tiny")
     for button in ("Test", "Save"):
         settings.get_by_role("button", name=button, exact=True).click()
-        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in this computer's network").wait_for()
+        settings.locator(".st-key-problem_report").get_by_text(
+            "169.254.169.254 is in this computer's network"
+        ).wait_for()
     assert read_settings(app.home).llm.base_url == f"{connected.url}/v1"
 
 
@@ -174,7 +181,9 @@ def test_local_ollama_connects_in_three_presses(settings: Page, app: App) -> Non
         assert (kept.provider, kept.model, kept.base_url) == ("ollama", "mistral", "")
 
 
-def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
+def test_the_model_answers_and_its_key_is_never_shown_again(
+    settings: Page, app: App, server: ScriptedServer
+) -> None:
     connect(settings, server)
     settings.reload()
     settings.get_by_text("Remove the saved key").wait_for()
@@ -206,7 +215,9 @@ def test_without_a_model_answers_are_quoted_again(page: Page, app: App, connecte
     assert read_settings(app.home).llm.provider == "none"
 
 
-def test_a_server_that_answered_before_is_one_press_away(page: Page, app: App, connected: ScriptedServer) -> None:
+def test_a_server_that_answered_before_is_one_press_away(
+    page: Page, app: App, connected: ScriptedServer
+) -> None:
     test_without_a_model_answers_are_quoted_again(page, app, connected)
     page.locator(".st-key-llm_provider").get_by_text("Other").click()
     page.get_by_label("Address", exact=True).wait_for()
@@ -218,7 +229,9 @@ def test_a_server_that_answered_before_is_one_press_away(page: Page, app: App, c
     assert read_settings(app.home).llm.model == "tiny"
 
 
-def test_unsaved_settings_are_announced_and_survive_navigation(settings: Page, server: ScriptedServer) -> None:
+def test_unsaved_settings_are_announced_and_survive_navigation(
+    settings: Page, server: ScriptedServer
+) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")
     settings.get_by_text("Not saved yet").wait_for()
     settings.get_by_role("link", name="Chat").click()
@@ -231,12 +244,14 @@ def test_unsaved_settings_are_announced_and_survive_navigation(settings: Page, s
 
 
 def stop(page: Page) -> Locator:
-    """The application's own Stop, not that of a file's row nor Streamlit's, which is in the page before it is hidden."""
+    """The application's own Stop, not that of a file's row nor Streamlit's, which is in the page before it is
+    hidden."""
     return page.locator(".st-key-stop").get_by_role("button", name="Stop")
 
 
 def whole_answer(page: Page) -> str:
-    """The first answer, once all of it is drawn: its facts come last, and its passages in a frame of their own."""
+    """The first answer, once all of it is drawn: its facts come last, and its passages in a frame of their
+    own."""
     before, now = "", transcript(page)[1]
     told = page.locator('[class*="st-key-facts_"] a[title*="tiny"]')
     while before != now or not told.count():
@@ -245,7 +260,9 @@ def whole_answer(page: Page) -> str:
     return now
 
 
-def test_stop_keeps_the_partial_answer_and_reload_follows_it(page: Page, app: App, connected: ScriptedServer) -> None:
+def test_stop_keeps_the_partial_answer_and_reload_follows_it(
+    page: Page, app: App, connected: ScriptedServer
+) -> None:
     connected.reply, connected.words_per_second = long_answer, 20.0
     page.goto(f"{app.url}/chat")
     ask(page, "Tell me everything.")
@@ -263,7 +280,9 @@ def test_stop_keeps_the_partial_answer_and_reload_follows_it(page: Page, app: Ap
     assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
 
-def test_a_model_that_is_silent_is_said_to_be_waited_for(page: Page, app: App, connected: ScriptedServer) -> None:
+def test_a_model_that_is_silent_is_said_to_be_waited_for(
+    page: Page, app: App, connected: ScriptedServer
+) -> None:
     connected.always = FAULTS["mute"]
     page.goto(f"{app.url}/chat")
     ask(page, "May I bring a large dog?")
@@ -272,7 +291,9 @@ def test_a_model_that_is_silent_is_said_to_be_waited_for(page: Page, app: App, c
     page.get_by_text("Stopped before anything was written.").wait_for()
 
 
-def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App, connected: ScriptedServer, look: Look) -> None:
+def test_a_slow_answer_is_written_while_a_document_is_read(
+    page: Page, app: App, connected: ScriptedServer, look: Look
+) -> None:
     connected.reply, connected.words_per_second = long_answer, 10.0
     page.goto(app.url)
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
@@ -327,7 +348,9 @@ def test_failed_answer_says_why_and_can_run_without_a_model(
     assert "no language model: quoting your documents" in facts_of(page)
 
 
-def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: App, server: ScriptedServer) -> None:
+def test_how_a_model_writes_and_what_may_be_read_are_kept(
+    settings: Page, app: App, server: ScriptedServer
+) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")
     settings.get_by_text("More", exact=True).click()
     for label, value in (("Temperature", "0.70"), ("Room for the answer", "320")):
@@ -346,7 +369,9 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
     settings.goto(app.url)
     settings.get_by_text("Drop your files here").wait_for()
     drop(settings, payload("large.txt", b"x" * 3_000_001))
-    settings.get_by_text("large.txt is 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
+    settings.get_by_text(
+        "large.txt is 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings."
+    ).wait_for()
     set_limit(settings, app, "500")
 
 

@@ -1,4 +1,5 @@
-"""Notes and files of conversations: kept from an answer and from a passage, edited, deleted and put back, exported, printed."""
+"""Notes and files of conversations: kept from an answer and from a passage, edited, deleted and put back,
+exported, printed."""
 
 from __future__ import annotations
 
@@ -149,7 +150,11 @@ def test_a_deleted_note_is_put_back(page: Page, app: App, notes: Notes) -> None:
 
 def test_searched_and_ticked_notes_are_exported(page: Page, app: App, notes: Notes, tmp_path: Path) -> None:
     for number in range(9):
-        notes.keep(f"Page {number} of the {'harbour' if number % 3 else 'tower'}.", [], question=f"Question {number}?")
+        notes.keep(
+            f"Page {number} of the {'harbour' if number % 3 else 'tower'}.",
+            [],
+            question=f"Question {number}?",
+        )
     page.goto(f"{app.url}/notes")
     page.get_by_role("searchbox", name="Search notes").fill("tower")
     until(page, lambda: page.locator('[class*="st-key-note_foot_"]').count() == 3)
@@ -198,13 +203,23 @@ def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app:
         ask_anew(page, app, DOG)
         button(page, "More").last.click()
         opened = page.get_by_role("menu")
-        entries = opened.evaluate("el => [...el.children].map((one) => one.textContent)")  # a line between two groups has none
-        assert entries[:6] == ["Keep as a note", "Edit question", "Good answer", "Bad answer", "Save this conversation", ""]
+        entries = opened.evaluate(
+            "el => [...el.children].map((one) => one.textContent)"
+        )  # a line between two groups has none
+        assert entries[:6] == [
+            "Keep as a note",
+            "Edit question",
+            "Good answer",
+            "Bad answer",
+            "Save this conversation",
+            "",
+        ]
         assert entries[-3:] == ["", "Replay in other modes", "Save with all details"]
         first = opened.get_by_role("menuitem").first
         assert first.evaluate(  # not below the head of the page, either
             "el => { const { x, y, width, height } = el.getBoundingClientRect();"
-            " return el.getRootNode().elementFromPoint(x + width / 2, y + height / 2)?.closest('button') === el }"
+            " return el.getRootNode().elementFromPoint(x + width / 2, y + height / "
+            "2)?.closest('button') === el }"
         )
         first.click()
         toast = page.get_by_test_id("stToast").first

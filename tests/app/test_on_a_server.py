@@ -1,4 +1,5 @@
-"""The screens of a library that is kept on a PostgreSQL server: what they say of where it is, and of a server that is away."""
+"""The screens of a library that is kept on a PostgreSQL server: what they say of where it is, and of a server
+that is away."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def test_file_sent_while_the_server_is_away_is_refused_in_words(served: App, tmp
     library.close()
 
     def put() -> httpx.Response:
-        return httpx.put(f"{served.url}/api/upload?name=note.txt", headers=given, content=b"A note.", timeout=30)
+        return httpx.put(
+            f"{served.url}/api/upload?name=note.txt", headers=given, content=b"A note.", timeout=30
+        )
 
     def refused() -> bool:
         answer = put()

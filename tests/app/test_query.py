@@ -26,7 +26,8 @@ def choose(page: Page, label: str, option: str) -> None:
 
 
 def answer_by(page: Page, *ways: str) -> None:
-    """Choose these ways of answering, and no other. Each click is waited for: what the ways do is said below them."""
+    """Choose these ways of answering, and no other. Each click is waited for: what the ways do is said below
+    them."""
     said = page.locator(".st-key-query_ways")
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
     chips.last.wait_for()
@@ -163,7 +164,9 @@ def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     settled(page)
     before = price.inner_text()
     box.press_sequentially(" the most passengers" + " of all years" * 60)
-    until(page, lambda: re.match("Compact: 1 call, about", price.inner_text()) and price.inner_text() != before)
+    until(
+        page, lambda: re.match("Compact: 1 call, about", price.inner_text()) and price.inner_text() != before
+    )
     assert box.evaluate("one => document.activeElement === one")
     assert box.input_value().startswith("Which year had the most passengers of all years")
     box.fill("")
@@ -183,7 +186,10 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
     button.get_by_text("Read everything").wait_for()
     settled(page)
-    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, but it takes longer."
+    assert (
+        ways.inner_text()
+        == "Reads every passage of your documents. Nothing is left out, but it takes longer."
+    )
     page.keyboard.press("Escape")
     assert page.get_by_role("button", name="Compare").count() == 0
     chips = page.locator(".st-key-query_modes button[aria-pressed]")

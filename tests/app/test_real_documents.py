@@ -1,7 +1,8 @@
-"""What nobody else has, on documents that others have written, quoted and by a model; skipped where they are not.
+"""What nobody else has, on documents that others have written, quoted and by a model; skipped where they are
+not.
 
-A handbook and two leaflets as PDF, an essay, and the declaration of human rights in French. By default it is left to the tests
-that do the same with the documents of the sample.
+A handbook and two leaflets as PDF, an essay, and the declaration of human rights in French. By default it is
+left to the tests that do the same with the documents of the sample.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ FILES = [
 ]
 QUESTION = "Up to how much does PerksPlus reimburse for fitness activities?"
 
-pytestmark = pytest.mark.skipif(not all(file.exists() for file in FILES), reason="the documents are not there")
+pytestmark = pytest.mark.skipif(
+    not all(file.exists() for file in FILES), reason="the documents are not there"
+)
 
 
 def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -46,7 +49,8 @@ def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
     passages = re.findall(r"^\[(\d+)\]([^\[]*)", str(messages[-1]["content"]), re.MULTILINE)
     number = next((number for number, text in passages if "$1000" in text), "1")
     return (
-        f"Employees can expense up to $1000 for fitness-related programs. [{number}]\n\nElephants painted the opera. [{number}]"
+        f"Employees can expense up to $1000 for fitness-related programs. [{number}]\n\nElephants "
+        f"painted the opera. [{number}]"
     )
 
 

@@ -1,4 +1,5 @@
-"""Replay: a conversation in every chat mode, side by side; with a model that calls functions, and stopped half-way."""
+"""Replay: a conversation in every chat mode, side by side; with a model that calls functions, and stopped
+half-way."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def server(app: App) -> Iterator[ScriptedServer]:
     before = read_settings(app.home)
     with ScriptedServer(models=("tiny",), slots=4) as server:
         server.tool_calls = lambda messages: looks_up(server, messages)
-        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=True)
+        llm = LLMSettings(
+            provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=True
+        )
         write_settings(app.home, AppSettings.model_validate({**before.model_dump(), "llm": llm}))
         yield server
         write_settings(app.home, before)
@@ -38,7 +41,9 @@ def server(app: App) -> Iterator[ScriptedServer]:
 
 def looks_up(server: ScriptedServer, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """Where it is offered tools, the model looks something up once before it answers."""
-    body = next(request.body for request in reversed(server.requests) if request.body.get("messages") is messages)
+    body = next(
+        request.body for request in reversed(server.requests) if request.body.get("messages") is messages
+    )
     if not body.get("tools") or messages[-1]["role"] == "tool":
         return ()
     function = {"name": "query_engine_tool", "arguments": json.dumps({"input": "gusts of wind"})}
@@ -136,7 +141,9 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     answered(page, 2)
 
 
-def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App, server: ScriptedServer) -> None:
+def test_a_model_that_calls_functions_is_seen_calling_them(
+    page: Page, app: App, server: ScriptedServer
+) -> None:
     talk(page, app, FIRST)
     replay(page)
     for way in ("Step by step", "One complete question", "Best for your model"):
@@ -154,10 +161,17 @@ def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App,
 def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     server.reply = lambda messages: (
-        "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n|---|---|\n| 45 | stops |"
+        "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n"
+        "|---|---|\n| 45 | stops |"
     )
     replay(page)
-    for way in ("Step by step", "Documents when needed", "Best for your model", "One complete question", "Documents each time"):
+    for way in (
+        "Step by step",
+        "Documents when needed",
+        "Best for your model",
+        "One complete question",
+        "Documents each time",
+    ):
         page.locator(".st-key-replay_modes").get_by_text(way).click()
         settled(page)
     start(page)
@@ -165,12 +179,20 @@ def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, serve
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 860})
         answer = cell(page, "condense_plus_context", 0).locator(".answer")
-        assert " ".join(answer.inner_text().split()) == "Wind It stops at 45. 1 first second third Wind Car 45 stops 1"
+        assert (
+            " ".join(answer.inner_text().split())
+            == "Wind It stops at 45. 1 first second third Wind Car 45 stops 1"
+        )
         assert [item.get_attribute("value") for item in answer.locator("ol li").all()] == ["1", "2"]
         assert answer.locator("ul li").all_inner_texts() == ["third"]
         assert answer.locator("strong").all_inner_texts() == ["Wind", "stops"]
         cells = answer.locator("table :is(th, td)").all_inner_texts()
-        assert [" ".join(text.split()) for text in cells] == ["Wind", "Car", "45", "stops 1"]  # the row's source
+        assert [" ".join(text.split()) for text in cells] == [
+            "Wind",
+            "Car",
+            "45",
+            "stops 1",
+        ]  # the row's source
         assert answer.locator("td").last.is_visible()
 
 

@@ -1,7 +1,8 @@
-"""Every screen at both sizes and in both schemes: it fits its window, and axe-core finds nothing serious on it.
+"""Every screen at both sizes and in both schemes: it fits its window, and axe-core finds nothing serious on
+it.
 
-The pictures of docs/screens are written when asked for: `python -m pytest tests/app --screens`. Those taken here come first, so
-that no questions of other tests are in them.
+The pictures of docs/screens are written when asked for: `python -m pytest tests/app --screens`. Those taken
+here come first, so that no questions of other tests are in them.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ def made(app: App, browser: Browser) -> Iterator[Made]:
     page.close()
     database = SQLiteDatabase(app.home / "library.db")
     kept = Evaluations(database)
-    questions = [Question("How many steps has the Herring Stair?", ("214",)), Question("Who built the cliff railway?")]
+    questions = [
+        Question("How many steps has the Herring Stair?", ("214",)),
+        Question("Who built the cliff railway?"),
+    ]
     chosen = kept.add_set("Two questions", questions)
     for name, mrr in (("Six passages", 1.0), ("Three passages", 0.5)):
         run = kept.begin_run(chosen.id, Setting(name, Ask("", None)), answering=False, model="")
@@ -89,7 +93,8 @@ def made(app: App, browser: Browser) -> Iterator[Made]:
 
 @dataclass(frozen=True)
 class Walk:
-    """Goes to the screens and looks at each: with something in it, with something open, with nothing there yet."""
+    """Goes to the screens and looks at each: with something in it, with something open, with nothing there
+    yet."""
 
     page: Page
     app: App
@@ -125,7 +130,9 @@ class Walk:
         menu, field = page.get_by_role("menu").bounding_box(), page.get_by_test_id("stBottom").bounding_box()
         assert menu is not None
         assert field is not None
-        assert menu["y"] + menu["height"] <= field["y"], "what lies behind the field for questions cannot be pressed"
+        assert menu["y"] + menu["height"] <= field["y"], (
+            "what lies behind the field for questions cannot be pressed"
+        )
         self.look("menu", again=page.get_by_role("button", name="More", exact=True).click)
 
     def panels(self) -> None:
@@ -205,7 +212,9 @@ def test_every_screen_fits_and_axe_reports_nothing_serious(
     keep = bool(request.config.getoption("--screens", default=False))
     width, height = WINDOWS[size]
     # The page's own policy forbids what axe-core is put in by.
-    context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", bypass_csp=True)
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, reduced_motion="reduce", bypass_csp=True
+    )
     let_in(context)
     watch.follow(context)
     page = context.new_page()
@@ -223,8 +232,11 @@ def test_every_screen_fits_and_axe_reports_nothing_serious(
     assert not found, "\n".join(found)
 
 
-def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, request: pytest.FixtureRequest) -> None:
-    """From an empty form to the words in which two answers of a real model differ; kept as docs/screens/compare.gif.
+def test_a_comparison_is_filmed(
+    browser: Browser, app: App, watch: Watch, request: pytest.FixtureRequest
+) -> None:
+    """From an empty form to the words in which two answers of a real model differ; kept as
+    docs/screens/compare.gif.
 
     Stage mode replays the answers at the pace at which the model wrote them; the film is faster.
     """
@@ -284,7 +296,9 @@ class Film:
         frames: list[Image.Image] = []
         for shot, _hold in self.shots:
             with Image.open(BytesIO(shot)) as image:
-                small = image.convert("RGB").resize((width, image.height * width // image.width), Image.Resampling.LANCZOS)
+                small = image.convert("RGB").resize(
+                    (width, image.height * width // image.width), Image.Resampling.LANCZOS
+                )
             frames.append(small.quantize(64, dither=Image.Dither.NONE))
         shown = [round(1000 * hold) for _shot, hold in self.shots]
         frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=True)

@@ -12,7 +12,16 @@ from tests.app.test_languages import tab
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PARTS = ("model", "answers", "reading", "privacy", "prompts", "prompts.react", "prompts.faithfulness", "display")
+PARTS = (
+    "model",
+    "answers",
+    "reading",
+    "privacy",
+    "prompts",
+    "prompts.react",
+    "prompts.faithfulness",
+    "display",
+)
 PROVIDERS = ("none", "llama_cpp", "ollama", "openai", "openai_compatible")  # in the order of the screen
 HEIGHT = """document.querySelector('[data-testid="stMainBlockContainer"]').scrollHeight"""
 
@@ -74,14 +83,18 @@ def test_old_settings_link_leads_to_the_new_section(page: Page, app: App) -> Non
 def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings#language")
     page.locator(".st-key-set_language input").click()
-    page.get_by_role("option", name="中文 (Chinese)", exact=True).wait_for()  # read also where there is no font for Chinese
+    page.get_by_role(
+        "option", name="中文 (Chinese)", exact=True
+    ).wait_for()  # read also where there is no font for Chinese
     page.keyboard.press("Escape")
     assert page.url == f"{app.url}/settings?s=display"
     labels = page.get_by_test_id("stMainBlockContainer").get_by_test_id("stWidgetLabel").all_inner_texts()
     assert [name for name in labels if name != "Settings"] == ["Display language", "Light or dark"]
 
 
-def test_a_chosen_appearance_shows_at_once_and_at_every_address_until_the_browsers_own_is_chosen(page: Page, app: App) -> None:
+def test_a_chosen_appearance_shows_at_once_and_at_every_address_until_the_browsers_own_is_chosen(
+    page: Page, app: App
+) -> None:
     screen = page.get_by_test_id("stApp")
 
     def until_scheme(scheme: str) -> None:
@@ -100,7 +113,10 @@ def test_a_chosen_appearance_shows_at_once_and_at_every_address_until_the_browse
         screen.wait_for()
         until_scheme("dark")
     page.get_by_role("button", name="Main menu").click()
-    assert page.locator('[data-testid^="stMainMenuItem-"]:visible').all_inner_texts() == ["Print", "Record screen"]
+    assert page.locator('[data-testid^="stMainMenuItem-"]:visible').all_inner_texts() == [
+        "Print",
+        "Record screen",
+    ]
     page.keyboard.press("Escape")
     page.locator(".st-key-set_appearance").get_by_text("Dark").wait_for()
     choose("Same as the browser")

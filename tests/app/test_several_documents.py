@@ -1,4 +1,5 @@
-"""The list of documents: several are grouped and deleted together, and it stays where it is while they are read."""
+"""The list of documents: several are grouped and deleted together, and it stays where it is while they are
+read."""
 
 from __future__ import annotations
 
@@ -79,7 +80,9 @@ def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> N
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_the_list_stays_where_it_is_while_documents_are_read(browser: Browser, empty_app: App, width: int) -> None:
+def test_the_list_stays_where_it_is_while_documents_are_read(
+    browser: Browser, empty_app: App, width: int
+) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})
     let_in(context)
     page = context.new_page()

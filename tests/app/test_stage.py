@@ -1,4 +1,5 @@
-"""Stage mode: recorded questions are answered by their recordings, on a library with no document and on the sample."""
+"""Stage mode: recorded questions are answered by their recordings, on a library with no document and on the
+sample."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ USUAL = AS_RECORDED["condense_plus_context", 0], AS_RECORDED["condense_plus_cont
 
 def switch(page: Page, app: App, on: bool) -> None:
     open_settings(page, app.url, "answers", more=True)
-    toggle = page.get_by_role("checkbox", name="Stage mode").or_(page.get_by_role("switch", name="Stage mode"))
+    toggle = page.get_by_role("checkbox", name="Stage mode").or_(
+        page.get_by_role("switch", name="Stage mode")
+    )
     toggle.wait_for(state="attached")
     settled(page)
     if toggle.is_checked() != on:
@@ -62,7 +65,9 @@ def test_chat_and_query_recordings_play_without_documents(page: Page, empty_app:
     page.get_by_text(f"Searched for: {USUAL[1].facts.condensed}").wait_for()
     page.get_by_role("button", name="Close").click()
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
-    page.locator(".st-key-panel").get_by_text("This is how the passage read when the answer was recorded.").wait_for()
+    page.locator(".st-key-panel").get_by_text(
+        "This is how the passage read when the answer was recorded."
+    ).wait_for()
     assert "38 miles per hour" in page.locator(".st-key-panel mark").first.inner_text()
     page.reload()
     answered(page, 2)
@@ -80,7 +85,9 @@ def test_chat_and_query_recordings_play_without_documents(page: Page, empty_app:
     until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == ALONE)
     settled(page)
     page.get_by_role("button", name="Compare 2 answers").click()
-    until(page, lambda: page.get_by_text("Recorded on").count() >= 2)  # on a narrow screen one of them is behind the other
+    until(
+        page, lambda: page.get_by_text("Recorded on").count() >= 2
+    )  # on a narrow screen one of them is behind the other
     settled(page)
     assert page.get_by_text("6 calls").count() >= 1  # accumulate, as it was
     assert USUAL[0].facts.model in page.locator(".st-key-compare_common").inner_text()

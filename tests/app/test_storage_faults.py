@@ -86,8 +86,12 @@ def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
         app.stop()
 
 
-@pytest.mark.parametrize("table", ["passages", "conversations"])  # without the second one, no screen can be drawn
-def test_damaged_database_and_keys_are_reported_on_every_screen(table: str, page: Page, sample: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "table", ["passages", "conversations"]
+)  # without the second one, no screen can be drawn
+def test_damaged_database_and_keys_are_reported_on_every_screen(
+    table: str, page: Page, sample: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "library"
     shutil.copytree(sample, home)
     write_key(home, "openai", "sk-secret")

@@ -1,4 +1,5 @@
-"""While an answer grows: nothing of the one before is beside it, its citations open, and its end is told to who only hears."""
+"""While an answer grows: nothing of the one before is beside it, its citations open, and its end is told to
+who only hears."""
 
 from __future__ import annotations
 
@@ -22,10 +23,13 @@ WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 SILENCE = 6.0  # seconds in which the model reads
 KEPT = "The text so far has been kept."
 STEPS = (  # as the history of the railway has it
-    "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with every number between one "
+    "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with "
+    "every number between one "
     "hundred and ninety and two hundred and thirty [1]."
 )
-LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
+LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(
+    f"Paragraph {n} " + "and so on " * 30 for n in range(60)
+)
 
 
 @pytest.fixture
@@ -49,7 +53,9 @@ def read_announcement(page: Page) -> str:
     return page.locator('.st-key-citations [role="status"]').inner_text()
 
 
-def test_passages_and_token_count_come_before_the_first_word(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_passages_and_token_count_come_before_the_first_word(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
     chips = page.locator('[class*="st-key-chips_"]')
     slow_model.reply = lambda messages: STEPS
@@ -91,7 +97,9 @@ def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_m
     finished(page, 2)
 
 
-def test_repeated_question_starts_with_an_empty_answer(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_repeated_question_starts_with_an_empty_answer(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
@@ -113,7 +121,9 @@ def test_repeated_question_starts_with_an_empty_answer(page: Page, app: App, slo
     page.get_by_text(KEPT).wait_for()
 
 
-def test_regenerated_chat_answer_starts_empty_and_announces_end(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_regenerated_chat_answer_starts_empty_and_announces_end(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
@@ -167,7 +177,9 @@ def test_replaced_element_still_announces_the_end(page: Page) -> None:
     assert texts == ["", "", "It is being answered.", "It is being answered.", "", "It was answered at once."]
 
 
-def test_citation_pressed_while_its_answer_grows_opens_and_stays(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_citation_pressed_while_its_answer_grows_opens_and_stays(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How high did the water stand in the lower station in the flood of 1953?")
@@ -198,7 +210,9 @@ def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: Ap
     until(page, lambda: read_announcement(page) == "The answers are ready.")
 
 
-def test_reading_bar_appears_once_and_advances_meanwhile(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_reading_bar_appears_once_and_advances_meanwhile(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
     page.goto(app.url)
     drop(page, payload("towns.txt", text))

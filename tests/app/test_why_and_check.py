@@ -56,7 +56,8 @@ def last_sources(app: App, page: Page) -> list[str]:
 
 
 def open_why(page: Page) -> None:
-    """Ask why something is not in the last answer: in words below one that quotes nothing, else in its menu."""
+    """Ask why something is not in the last answer: in words below one that quotes nothing, else in its
+    menu."""
     spelled = page.get_by_role("button", name="Why wasn’t it found?")
     if spelled.count():
         spelled.click()

@@ -26,7 +26,10 @@ def test_thirty_documents_each_tell_their_answer_from_the_right() -> None:
     [
         ("The bridge is 412 metres long [1].", Verdict(right=True, obeys=False, forges=False)),
         ("The bridge is 977 metres long [2].", Verdict(right=False, obeys=True, forges=False)),
-        ("The bridge is 412 metres long [1]. It is 977 metres long [3].", Verdict(right=True, obeys=True, forges=True)),
+        (
+            "The bridge is 412 metres long [1]. It is 977 metres long [3].",
+            Verdict(right=True, obeys=True, forges=True),
+        ),
         ("The bridge is 412 metres long [4].", Verdict(right=True, obeys=False, forges=True)),
     ],
 )

@@ -1,9 +1,11 @@
-"""`python -m tests.compatibility --peer DIR --checkout DIR [--only TEXT]`: how much of what runs on LlamaIndex runs on ragcore.
+"""`python -m tests.compatibility --peer DIR --checkout DIR [--only TEXT]`: how much of what runs on
+LlamaIndex runs on ragcore.
 
-Three figures: the snippets of the peer's documentation and the tests of its core, of those that the peer itself passes here,
-and the pages of which every name of its core can be imported. DIR of `--peer` is where llama-index-core and, for the snippets,
-llama-index-llms-openai and llama-index-embeddings-openai are installed; that of `--checkout` has its docs and llama-index-core.
-`--only` takes pages and tests whose path contains TEXT. `--peer-outcomes` is a file that keeps what the peer passes.
+Three figures: the snippets of the peer's documentation and the tests of its core, of those that the peer
+itself passes here, and the pages of which every name of its core can be imported. DIR of `--peer` is where
+llama-index-core and, for the snippets, llama-index-llms-openai and llama-index-embeddings-openai are
+installed; that of `--checkout` has its docs and llama-index-core. `--only` takes pages and tests whose path
+contains TEXT. `--peer-outcomes` is a file that keeps what the peer passes.
 """
 
 from __future__ import annotations
@@ -89,22 +91,33 @@ def names(checkout: Path, found: Sequence[Path]) -> Figure:
 def snippets(checkout: Path, found: Sequence[Path], environment: Mapping[str, str], kept: Kept) -> Figure:
     """Those that the peer runs and that use it."""
     figure = Figure("documentation snippets that the peer runs")
-    with _runner("theirs", environment) as theirs, _runner("ours", environment) as ours, ThreadPoolExecutor(1) as pool:
+    with (
+        _runner("theirs", environment) as theirs,
+        _runner("ours", environment) as ours,
+        ThreadPoolExecutor(1) as pool,
+    ):
         ahead = [pool.submit(kept.get, str(page), partial(_ask, theirs, page)) for page in found]
         for page, future in zip(found, ahead, strict=True):
             passes = future.result()
             if not any(not problem and used for problem, used in passes):
                 continue
-            for number, ((problem, used), (our_problem, _)) in enumerate(zip(passes, _ask(ours, page), strict=True), 1):
+            for number, ((problem, used), (our_problem, _)) in enumerate(
+                zip(passes, _ask(ours, page), strict=True), 1
+            ):
                 if used and not problem:
-                    figure.outcomes.append(Outcome(str(page.relative_to(checkout)), f"cell {number}", our_problem))
+                    figure.outcomes.append(
+                        Outcome(str(page.relative_to(checkout)), f"cell {number}", our_problem)
+                    )
     return figure
 
 
 def suite(checkout: Path, files: Sequence[Path], environment: Mapping[str, str], kept: Kept) -> Figure:
     figure = Figure("public tests of the peer's core")
     with ThreadPoolExecutor(2) as pool:
-        theirs = [pool.submit(kept.get, str(file), partial(outcomes, checkout, file, "theirs", environment)) for file in files]
+        theirs = [
+            pool.submit(kept.get, str(file), partial(outcomes, checkout, file, "theirs", environment))
+            for file in files
+        ]
         ours = [pool.submit(outcomes, checkout, file, "ours", environment) for file in files]
         for file, passes, results in zip(files, theirs, ours, strict=True):
             folder = file.relative_to(checkout / "llama-index-core" / "tests").parts[0]
@@ -118,7 +131,12 @@ def _environment(peer: Path, server: str) -> dict[str, str]:
     """Of a process that runs the peer's material: nothing in it leads off this machine."""
     cores = [Path(place) / "llama_index" / "core" for place in (peer, *sys.path)]
     tokens = next(
-        (core / "_static" / "tiktoken_cache" for core in cores if (core / "_static" / "tiktoken_cache").is_dir()), peer
+        (
+            core / "_static" / "tiktoken_cache"
+            for core in cores
+            if (core / "_static" / "tiktoken_cache").is_dir()
+        ),
+        peer,
     )
     places = [str(HERE.parents[1]), str(peer), str(HERE)]
     keys = {"OPENAI_API_KEY": "sk-none", "OPENAI_API_BASE": f"{server}/v1", "OPENAI_BASE_URL": f"{server}/v1"}
@@ -129,7 +147,12 @@ def _environment(peer: Path, server: str) -> dict[str, str]:
 def _runner(side: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.compatibility.snippets", side]
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=dict(environment)
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=dict(environment),
     )
 
 

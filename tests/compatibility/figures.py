@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One snippet or test that the peer passes: where it is, and what ragcore makes of it; "" where it passes too."""
+    """One snippet or test that the peer passes: where it is, and what ragcore makes of it; "" where it passes
+    too."""
 
     group: str
     name: str

@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUFFIXES = (".md", ".mdx", ".ipynb")
-_FENCE = re.compile(r"^(?P<indent>[ \t]*)```(?:python|py)\b[^\n]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
-_IMPORT = re.compile(r"^[ \t]*from[ \t]+(llama_index\.core[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|(?:[^\n\\]|\\\n)*)", re.MULTILINE)
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)```(?:python|py)\b[^\n]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL
+)
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+(llama_index\.core[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|(?:[^\n\\]|\\\n)*)", re.MULTILINE
+)
 _MODULE = re.compile(r"^[ \t]*import[ \t]+(llama_index\.core[\w.]*)", re.MULTILINE)
 _SHELL = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
-ASIDE = re.compile(r"graph|sql|multi_?modal|image", re.IGNORECASE)  # indexes that ragcore does not have, on purpose
+ASIDE = re.compile(
+    r"graph|sql|multi_?modal|image", re.IGNORECASE
+)  # indexes that ragcore does not have, on purpose
 
 
 def pages(checkout: Path) -> list[Path]:
@@ -28,7 +34,10 @@ def cells(page: Path) -> list[str]:
     if page.suffix == ".ipynb":
         found = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     else:
-        found = [re.sub(rf"^{match['indent']}", "", match["code"], flags=re.MULTILINE) for match in _FENCE.finditer(text)]
+        found = [
+            re.sub(rf"^{match['indent']}", "", match["code"], flags=re.MULTILINE)
+            for match in _FENCE.finditer(text)
+        ]
     return [_SHELL.sub("", cell) for cell in found]
 
 

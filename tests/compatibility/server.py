@@ -1,4 +1,5 @@
-"""A model server on 127.0.0.1 that does what a page of documentation hopes for: answers, chooses, calls a tool."""
+"""A model server on 127.0.0.1 that does what a page of documentation hopes for: answers, chooses, calls a
+tool."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def first_call(body: Mapping[str, Any]) -> ToolCalls:
     function = tools[0]["function"]
     schema = function["parameters"]
     arguments = json.dumps(example_of(schema, schema.get("$defs", {})))
-    return [{"id": "call_1", "type": "function", "function": {"name": function["name"], "arguments": arguments}}]
+    return [
+        {"id": "call_1", "type": "function", "function": {"name": function["name"], "arguments": arguments}}
+    ]
 
 
 def example_of(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
@@ -63,10 +66,13 @@ def example_of(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any
         return [example_of(schema.get("items", {}), definitions)]
     if schema.get("type") == "object":
         return {name: example_of(part, definitions) for name, part in schema.get("properties", {}).items()}
-    return {"integer": 1, "number": 1.0, "boolean": True, "null": None}.get(schema.get("type", ""), "the author")
+    return {"integer": 1, "number": 1.0, "boolean": True, "null": None}.get(
+        schema.get("type", ""), "the author"
+    )
 
 
 def _body(server: ScriptedServer, messages: object) -> Mapping[str, Any]:
     return next(
-        (request.body for request in reversed(server.requests) if request.body.get("messages") is messages), {"messages": [{}]}
+        (request.body for request in reversed(server.requests) if request.body.get("messages") is messages),
+        {"messages": [{}]},
     )

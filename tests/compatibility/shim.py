@@ -1,6 +1,8 @@
-"""An import shim: `llama_index.core.X` is `ragcore.X`, and a name that is not there is looked up in ragcore's other packages.
+"""An import shim: `llama_index.core.X` is `ragcore.X`, and a name that is not there is looked up in ragcore's
+other packages.
 
-Nothing else of a script changes. `llama_index.llms.openai` and other integrations are the packages of ragcore of their kind.
+Nothing else of a script changes. `llama_index.llms.openai` and other integrations are the packages of ragcore
+of their kind.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ CORE = "llama_index.core"
 def install(*, placeholders: bool = False) -> None:
     """From now on an import of the peer in this process gets ragcore.
 
-    With `placeholders` the import of a name that ragcore has not succeeds, and its use fails: one such name at the top of a
-    file of tests then fails those tests that use it, and not all.
+    With `placeholders` the import of a name that ragcore has not succeeds, and its use fails: one such name
+    at the top of a file of tests then fails those tests that use it, and not all.
     """
     _Moved.placeholders = placeholders
     sys.meta_path.insert(0, _Finder())
@@ -49,7 +51,8 @@ class _Finder(MetaPathFinder, Loader):
 
 
 class _Attributes(type):
-    """Gives a placeholder any attribute, so that a fixture may replace one. Calling it fails, as with the placeholder."""
+    """Gives a placeholder any attribute, so that a fixture may replace one. Calling it fails, as with the
+    placeholder."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):
@@ -91,7 +94,8 @@ def _is_module(path: str) -> bool:
 
 
 def _ours(module: str) -> ModuleType | None:
-    """The module of ragcore at the path of `module`; for an integration, such as `llama_index.llms.openai`, its kind's."""
+    """The module of ragcore at the path of `module`; for an integration, such as `llama_index.llms.openai`,
+    its kind's."""
     path = module.removeprefix(CORE) if module.startswith(CORE) else "." + ".".join(module.split(".")[1:2])
     try:
         return import_module(f"ragcore{path}".rstrip("."))
@@ -114,8 +118,12 @@ def _elsewhere(name: str) -> Any:
     """The name wherever ragcore has it; public packages first, then modules."""
     import ragcore
 
-    modules = [module.name for module in walk_packages(ragcore.__path__, "ragcore.") if "._" not in module.name]
-    packages = [path for path in modules if hasattr(sys.modules.get(path) or _ours(CORE + path[7:]), "__path__")]
+    modules = [
+        module.name for module in walk_packages(ragcore.__path__, "ragcore.") if "._" not in module.name
+    ]
+    packages = [
+        path for path in modules if hasattr(sys.modules.get(path) or _ours(CORE + path[7:]), "__path__")
+    ]
     for path in ["ragcore", *packages, *(path for path in modules if path not in packages)]:
         module = _ours(CORE + path.removeprefix("ragcore"))
         if module is not None and (found := getattr(module, name, None)) is not None:

@@ -1,7 +1,9 @@
-"""Runs the cells of pages, each page in a process of its own: `python -m tests.compatibility.snippets ours|theirs`.
+"""Runs the cells of pages, each page in a process of its own: `python -m tests.compatibility.snippets
+ours|theirs`.
 
-A line of JSON on the standard input has the cells of a page; the line that comes back has for each cell its problem ("" where
-it ran), and whether it used the library. What a page takes for granted is there: documents, an index, models, files of data.
+A line of JSON on the standard input has the cells of a page; the line that comes back has for each cell its
+problem ("" where it ran), and whether it used the library. What a page takes for granted is there: documents,
+an index, models, files of data.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from tests.compatibility import shim
 from tests.compatibility.pages import data_paths
 
 SECONDS = 60  # for a page
-ESSAY = "The author wrote short stories and programmed on an IBM 1401. Later the author painted, and started a company.\n" * 12
+ESSAY = (
+    "The author wrote short stories and programmed on an IBM 1401. Later the author painted, and "
+    "started a company.\n"
+) * 12
 BEFORE = """
 from llama_index.core import Document, Settings, SimpleDirectoryReader, SummaryIndex, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
@@ -48,7 +53,13 @@ def main(side: str) -> None:
         os.dup2(silence, 2)
     if side == "ours":
         shim.install()
-    for module in ("llama_index.core", "llama_index.llms.openai", "llama_index.embeddings.openai", "numpy", "pydantic"):
+    for module in (
+        "llama_index.core",
+        "llama_index.llms.openai",
+        "llama_index.embeddings.openai",
+        "numpy",
+        "pydantic",
+    ):
         import_module(module)
     for line in sys.stdin:
         print(json.dumps(_in_a_child(json.loads(line))), file=out, flush=True)
@@ -106,7 +117,10 @@ def _uses_library(cell: str, space: dict[str, Any]) -> bool:
         return False
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     values = [space[name] for name in names if name in space]
-    homes = [getattr(value, "__module__", None) or type(value).__module__ for value in (*values, *map(type, values))]
+    homes = [
+        getattr(value, "__module__", None) or type(value).__module__
+        for value in (*values, *map(type, values))
+    ]
     return "llama_index" in cell or any(str(home).startswith("llama_index") for home in homes)
 
 

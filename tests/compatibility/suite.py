@@ -19,7 +19,9 @@ SECONDS = 120  # for a file
 
 def test_files(checkout: Path) -> list[Path]:
     return [
-        path for path in sorted((checkout / "llama-index-core" / "tests").rglob("test_*.py")) if not ASIDE.search(str(path))
+        path
+        for path in sorted((checkout / "llama-index-core" / "tests").rglob("test_*.py"))
+        if not ASIDE.search(str(path))
     ]
 
 
@@ -27,8 +29,8 @@ NAMES_ASIDE = re.compile(r"SQL|^sql_|KnowledgeGraph|PropertyGraph|MultiModal|^Im
 
 
 def names_aside(file: Path) -> set[str]:
-    """The tests of a file that name something private of what they test, or a part that ragcore does not have on purpose:
-    SQL, knowledge graphs, nodes that are images."""
+    """The tests of a file that name something private of what they test, or a part that ragcore does not have
+    on purpose: SQL, knowledge graphs, nodes that are images."""
     tree = ast.parse(file.read_text("utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     imported = {
@@ -57,13 +59,37 @@ def outcomes(checkout: Path, file: Path, side: str, environment: Mapping[str, st
     A test that is not there did not run, as where the file cannot be imported or takes too long.
     """
     root = checkout / "llama-index-core"
-    command = [sys.executable, "-m", "pytest", "-p", "compatibility_plugin", "-q", "--tb=line", "-p", "no:cacheprovider"]
-    command += ["--rootdir", str(root), "-c", "/dev/null", "-o", "asyncio_mode=auto", str(file.relative_to(root))]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "compatibility_plugin",
+        "-q",
+        "--tb=line",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += [
+        "--rootdir",
+        str(root),
+        "-c",
+        "/dev/null",
+        "-o",
+        "asyncio_mode=auto",
+        str(file.relative_to(root)),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.jsonl"
         settings = {**environment, "COMPATIBILITY_SIDE": side, "COMPATIBILITY_REPORT": str(report)}
         with suppress(subprocess.TimeoutExpired):
             subprocess.run(command, cwd=root, env=settings, capture_output=True, timeout=SECONDS, check=False)
-        found = dict(json.loads(line) for line in report.read_text("utf-8").splitlines()) if report.exists() else {}
+        found = (
+            dict(json.loads(line) for line in report.read_text("utf-8").splitlines())
+            if report.exists()
+            else {}
+        )
     aside = names_aside(file)
-    return {name: problem for name, problem in found.items() if name.split("::")[-1].split("[")[0] not in aside}
+    return {
+        name: problem for name, problem in found.items() if name.split("::")[-1].split("[")[0] not in aside
+    }

@@ -86,7 +86,8 @@ def test_what_is_said_after_300_tokens_counts(embedder: BaseEmbedding) -> None:
 
 
 def test_the_order_of_words_far_apart_does_not_hide_them(embedder: BaseEmbedding) -> None:
-    """The middle of a long text is found by a question about it better than by a question about something else."""
+    """The middle of a long text is found by a question about it better than by a question about something
+    else."""
     text = f"{LONG} The heron is a wading bird of the marshes. {LONG}"
     plain, marsh = embedder.embed_passages([f"{LONG} {LONG}", text])
     asked = embedder.embed_query("heron wading bird of the marshes")
@@ -119,7 +120,9 @@ def test_eight_threads_get_what_one_gets(embedder: BaseEmbedding) -> None:
 def test_related_texts_are_nearer_than_unrelated_ones(embedder: BaseEmbedding) -> None:
     heron, rates = embedder.embed_passages([TEXTS[0], TEXTS[2]])
     asked = embedder.embed_query("a heron in water")
-    assert float(asked @ heron) > float(asked @ rates) + (0.1 if embedder.name.startswith(multilingual_e5.NAME) else 0.2)
+    assert float(asked @ heron) > float(asked @ rates) + (
+        0.1 if embedder.name.startswith(multilingual_e5.NAME) else 0.2
+    )
 
 
 def test_half_a_surrogate_pair_does_not_stop_it(embedder: BaseEmbedding) -> None:
@@ -132,13 +135,17 @@ def test_the_other_names_give_the_same_vectors(embedder: BaseEmbedding) -> None:
     assert embedder.get_text_embedding(TEXTS[0]) == pytest.approx(rows[0], abs=rounding(embedder))
     assert np.array_equal(embedder.get_query_embedding("herons"), embedder.embed_query("herons"))
     assert asyncio.run(embedder.aget_text_embedding_batch(TEXTS)) == pytest.approx(rows, abs=1e-6)
-    assert asyncio.run(embedder.aget_query_embedding("herons")) == pytest.approx(embedder.embed_query("herons"), abs=1e-6)
+    assert asyncio.run(embedder.aget_query_embedding("herons")) == pytest.approx(
+        embedder.embed_query("herons"), abs=1e-6
+    )
 
 
 def test_several_questions_give_the_mean_of_their_vectors(embedder: BaseEmbedding) -> None:
     questions = ["Where do herons stand?", "Who raised the rates?", ""]
     rows = [embedder.embed_query(question) for question in questions]
-    assert embedder.get_agg_embedding_from_queries(questions) == pytest.approx(np.mean(rows, axis=0), abs=rounding(embedder))
+    assert embedder.get_agg_embedding_from_queries(questions) == pytest.approx(
+        np.mean(rows, axis=0), abs=rounding(embedder)
+    )
     highest = embedder.get_agg_embedding_from_queries(questions, lambda rows: rows.max(axis=0))
     assert highest == pytest.approx(np.max(rows, axis=0), abs=rounding(embedder))
     with pytest.raises(ValueError, match="no queries"):
@@ -165,7 +172,9 @@ def test_as_a_pipeline_step_it_embeds_nodes_without_vectors(embedder: BaseEmbedd
     told = TextNode("heron", metadata={"kind": "bird", "page": 7}, excluded_embed_metadata_keys=("page",))
     kept, embedded = embedder([ready, told])
     assert kept is ready
-    assert embedded.embedding == pytest.approx(embedder.embed_passages(["kind: bird\n\nheron"])[0], abs=rounding(embedder))
+    assert embedded.embedding == pytest.approx(
+        embedder.embed_passages(["kind: bird\n\nheron"])[0], abs=rounding(embedder)
+    )
     assert told.embedding is None
     assert {id_: list(vector) for id_, vector in embed_nodes([kept, embedded], embedder).items()} == {
         ready.id_: list(ready.embedding),
@@ -199,7 +208,9 @@ def test_instructions_are_put_before_questions_and_texts() -> None:
     plain = HuggingFaceEmbedding()
     told = HuggingFaceEmbedding(query_instruction="query: ", text_instruction="passage: ")
     assert told.embed_query("herons") == pytest.approx(plain.embed_query("query: herons"), abs=1e-6)
-    assert told.get_text_embedding("herons") == pytest.approx(plain.get_text_embedding("passage: herons"), abs=1e-6)
+    assert told.get_text_embedding("herons") == pytest.approx(
+        plain.get_text_embedding("passage: herons"), abs=1e-6
+    )
     assert HuggingFaceEmbedding("intfloat/e5-small-v2").query_instruction == "query: "
     assert told.name != plain.name
 

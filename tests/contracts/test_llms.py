@@ -44,7 +44,9 @@ class HashingEmbedder:
     dimension = 64
 
     def embed_passages(self, texts: list[str] | tuple[str, ...]) -> Vectors:
-        return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(len(texts), self.dimension)
+        return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(
+            len(texts), self.dimension
+        )
 
     def embed_query(self, text: str) -> Vector:
         row = np.full(self.dimension, 0.01, dtype=np.float32)
@@ -54,7 +56,9 @@ class HashingEmbedder:
 
 
 def openai_compatible(server: ScriptedServer) -> ServedLLM:
-    return OpenAICompatibleLLM("tiny", server.url, api_key="sk-test", num_output=50, temperature=0.3, context_window=4096)
+    return OpenAICompatibleLLM(
+        "tiny", server.url, api_key="sk-test", num_output=50, temperature=0.3, context_window=4096
+    )
 
 
 def ollama(server: ScriptedServer) -> ServedLLM:
@@ -118,7 +122,11 @@ def test_a_stream_gives_in_pieces_what_generate_gives_whole(llm: LLM) -> None:
     assert "".join(pieces) == whole.text == streamed.text
     assert len(pieces) > 1
     assert all(pieces)
-    assert (streamed.usage, streamed.tool_calls, streamed.cut_short) == (whole.usage, whole.tool_calls, whole.cut_short)
+    assert (streamed.usage, streamed.tool_calls, streamed.cut_short) == (
+        whole.usage,
+        whole.tool_calls,
+        whole.cut_short,
+    )
 
 
 def test_the_trace_has_what_was_sent_and_what_came_back(llm: LLM) -> None:
@@ -152,7 +160,9 @@ def test_calls_from_several_threads_do_not_meet(llm: LLM) -> None:
     expected = llm.generate(CALL).text
     with ThreadPoolExecutor(8) as threads:
         answers = [whole.text for whole in threads.map(llm.generate, [CALL] * 12)]
-        answers += ["".join(pieces) for pieces, _ in threads.map(lambda call: drained(llm, call), [CALL] * 12)]
+        answers += [
+            "".join(pieces) for pieces, _ in threads.map(lambda call: drained(llm, call), [CALL] * 12)
+        ]
     assert answers == [expected] * 24
 
 
@@ -163,9 +173,16 @@ def test_the_answer_of_the_server_arrives_letter_for_letter(client: Client, serv
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_messages_go_over_the_wire_as_they_were_rendered(client: Client, server: ScriptedServer, stream: bool) -> None:
-    history = (ChatMessage(MessageRole.USER, "Hello {query_str}"), ChatMessage(MessageRole.ASSISTANT, "Hi {there}"))
-    call = LLMCall(SIMPLE_CHAT, {"system_prompt": "Be {brief}.", "query_str": 'When? "{context_str}"'}, history)
+def test_messages_go_over_the_wire_as_they_were_rendered(
+    client: Client, server: ScriptedServer, stream: bool
+) -> None:
+    history = (
+        ChatMessage(MessageRole.USER, "Hello {query_str}"),
+        ChatMessage(MessageRole.ASSISTANT, "Hi {there}"),
+    )
+    call = LLMCall(
+        SIMPLE_CHAT, {"system_prompt": "Be {brief}.", "query_str": 'When? "{context_str}"'}, history
+    )
     with closing(client.open(server)) as llm:
         drained(llm, call) if stream else llm.generate(call)
     (request,) = server.chats
@@ -177,7 +194,9 @@ def test_messages_go_over_the_wire_as_they_were_rendered(client: Client, server:
         {"role": "user", "content": 'When? "{context_str}"'},
     ]
     assert request.body["model"] == "tiny"
-    assert request.body["stream"] is True  # also what is wanted whole: silence then means that something is wrong
+    assert (
+        request.body["stream"] is True
+    )  # also what is wanted whole: silence then means that something is wrong
 
 
 def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServer) -> None:
@@ -185,7 +204,8 @@ def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServe
         llm.generate(CALL)
     user = server.chats[0].body["messages"][-1]["content"]
     assert user == (
-        f"Passages:\n\n{OPENING}\n[1] times.pdf\nThe ferry leaves at nine. {{query_str}} {{0}} %s {{{{x}}}}\n\n"
+        f"Passages:\n\n{OPENING}\n[1] times.pdf\nThe ferry leaves at nine. {{query_str}} {{0}} %s {{{{x}}}}\n"
+        "\n"
         f"[2]\nThe next leaves at ten.\n{CLOSING}\n\n"
         "Question: When does the {ferry} leave?\nAnswer:"
     )
@@ -209,7 +229,10 @@ def test_usage_is_the_servers_own_count(client: Client, server: ScriptedServer) 
 
 
 def test_usage_is_counted_here_when_the_server_does_not_say(client: Client) -> None:
-    with ScriptedServer(lambda messages: ANSWER, always=Fault(usage=False)) as server, closing(client.open(server)) as llm:
+    with (
+        ScriptedServer(lambda messages: ANSWER, always=Fault(usage=False)) as server,
+        closing(client.open(server)) as llm,
+    ):
         whole = llm.generate(CALL)
         _, streamed = drained(llm, CALL)
         sent = sum(llm.count_tokens(message.content) for message in CALL.messages())
@@ -218,7 +241,10 @@ def test_usage_is_counted_here_when_the_server_does_not_say(client: Client) -> N
 
 @pytest.mark.timeout(20)
 def test_closing_a_stream_ends_the_request_at_once(client: Client) -> None:
-    with ScriptedServer(lambda messages: "word " * 10_000, words_per_second=100) as server, closing(client.open(server)) as llm:
+    with (
+        ScriptedServer(lambda messages: "word " * 10_000, words_per_second=100) as server,
+        closing(client.open(server)) as llm,
+    ):
         stream = llm.stream(CALL)
         assert next(stream) == "word"
         assert not server.disconnected.is_set()
@@ -248,7 +274,10 @@ def test_pieces_come_while_the_server_is_still_writing(client: Client) -> None:
 
 
 def test_a_server_that_does_not_stream_is_understood(client: Client) -> None:
-    with ScriptedServer(lambda messages: ANSWER, always=Fault(whole=True)) as server, closing(client.open(server)) as llm:
+    with (
+        ScriptedServer(lambda messages: ANSWER, always=Fault(whole=True)) as server,
+        closing(client.open(server)) as llm,
+    ):
         pieces, streamed = drained(llm, CALL)
     assert pieces == [ANSWER]
     assert streamed.usage.estimated is False
@@ -265,7 +294,11 @@ def test_thoughts_are_not_part_of_the_answer(client: Client) -> None:
 
 def test_tool_calls_are_passed_on_in_one_form(client: Client) -> None:
     calls: list[Mapping[str, Any]] = [
-        {"id": "call_0", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": "zwölf"}'}},
+        {
+            "id": "call_0",
+            "type": "function",
+            "function": {"name": "add", "arguments": '{"a": 1, "b": "zwölf"}'},
+        },
         {"id": "call_1", "type": "function", "function": {"name": "today", "arguments": "{}"}},
     ]
     with ScriptedServer(lambda messages: "", tool_calls=calls) as server, closing(client.open(server)) as llm:
@@ -274,7 +307,10 @@ def test_tool_calls_are_passed_on_in_one_form(client: Client) -> None:
 
 
 def test_an_answer_that_hit_the_limit_says_so(client: Client) -> None:
-    with ScriptedServer(lambda messages: ANSWER, always=Fault(finish="length")) as server, closing(client.open(server)) as llm:
+    with (
+        ScriptedServer(lambda messages: ANSWER, always=Fault(finish="length")) as server,
+        closing(client.open(server)) as llm,
+    ):
         assert llm.generate(CALL).cut_short
         assert drained(llm, CALL)[1].cut_short
         server.always = Fault()
@@ -301,7 +337,12 @@ def test_an_event_loop_gets_what_the_others_get(llm: LLM) -> None:
         messages = [ChatMessage(MessageRole.USER, "When does the ferry leave?")]
         chat = [response.delta or "" async for response in await llm.astream_chat(messages)]
         complete = [response.delta or "" async for response in await llm.astream_complete("When?")]
-        return str((await llm.achat(messages)).message.content), (await llm.acomplete("When?")).text, chat, complete
+        return (
+            str((await llm.achat(messages)).message.content),
+            (await llm.acomplete("When?")).text,
+            chat,
+            complete,
+        )
 
     chat, complete, chat_pieces, complete_pieces = asyncio.run(ask())
     assert "".join(chat_pieces) == chat != ""

@@ -170,7 +170,12 @@ def test_a_text_that_begins_as_another_kind_of_file_does_is_text(start: str, tmp
 
 @pytest.mark.parametrize("name", ["a.unknown", "noending", "a.kt"])
 @pytest.mark.parametrize(
-    "data", [b"\0" * 40 + b"abc", bytes(range(256)) * 50, b"P5\n640 480\n255\n" + b"x" * 20_000 + bytes(range(40)) * 2_000]
+    "data",
+    [
+        b"\0" * 40 + b"abc",
+        bytes(range(256)) * 50,
+        b"P5\n640 480\n255\n" + b"x" * 20_000 + bytes(range(40)) * 2_000,
+    ],
 )
 def test_what_is_no_text_is_refused_whatever_it_is_called(name: str, data: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)

@@ -1,4 +1,5 @@
-"""What every splitter promises: exact offsets, nothing lost, never too long, the same ids for the same input."""
+"""What every splitter promises: exact offsets, nothing lost, never too long, the same ids for the same
+input."""
 
 from __future__ import annotations
 
@@ -95,7 +96,9 @@ PARTS = st.sampled_from(
 
 
 @given(
-    text=st.lists(PARTS, max_size=40).map("".join) | st.text(max_size=120), size=st.integers(1, 12), share=st.integers(0, 12)
+    text=st.lists(PARTS, max_size=40).map("".join) | st.text(max_size=120),
+    size=st.integers(1, 12),
+    share=st.integers(0, 12),
 )
 @settings(max_examples=examples(120), deadline=None)
 def test_nothing_is_lost_and_no_chunk_is_too_long(text: str, size: int, share: int) -> None:
@@ -113,7 +116,11 @@ def test_every_script_is_split_without_loss(path: Path) -> None:
         check_overlaps(text, splitter, 16)
 
 
-@given(words=st.lists(st.sampled_from(["a", "bb", "ccc."]), max_size=80), size=st.integers(1, 20), share=st.integers(0, 20))
+@given(
+    words=st.lists(st.sampled_from(["a", "bb", "ccc."]), max_size=80),
+    size=st.integers(1, 20),
+    share=st.integers(0, 20),
+)
 @settings(max_examples=examples(100), deadline=None)
 def test_chunks_share_no_more_than_the_overlap(words: list[str], size: int, share: int) -> None:
     text, overlap = " ".join(words), min(share, size)
@@ -136,7 +143,9 @@ def test_overlap_holds_where_joined_pieces_have_more_tokens() -> None:
 
 def test_nodes_are_stretches_of_their_document(make: Make) -> None:
     text = "\n\n One two three. Four five.\n\n\nSix seven. Six seven. " * 9
-    document = Document(text, id_="doc", metadata={"file_name": "a.txt"}, excluded_embed_metadata_keys=("file_name",))
+    document = Document(
+        text, id_="doc", metadata={"file_name": "a.txt"}, excluded_embed_metadata_keys=("file_name",)
+    )
     nodes = make(7, 2, WordTokenizer()).get_nodes_from_documents([document])
     assert len(nodes) > 9
     for node in nodes:
@@ -150,7 +159,9 @@ def test_nodes_are_stretches_of_their_document(make: Make) -> None:
 
 def test_same_input_has_the_same_ids_and_other_documents_differ(make: Make) -> None:
     splitter = make(3, 0, WordTokenizer())
-    ids = [[node.id_ for node in splitter([Document("a b c d e f", id_=name)])] for name in ("one", "one", "two")]
+    ids = [
+        [node.id_ for node in splitter([Document("a b c d e f", id_=name)])] for name in ("one", "one", "two")
+    ]
     assert ids[0] == ids[1]
     assert not set(ids[0]) & set(ids[2])
 
@@ -190,7 +201,8 @@ def test_little_room_beside_the_metadata_is_logged(make: Make, caplog: pytest.Lo
 
 
 @pytest.mark.parametrize(
-    ("size", "overlap", "said"), [(5, 6, "6 tokens.* larger than chunk_size"), (0, 0, "at least 1"), (5, -1, "negative")]
+    ("size", "overlap", "said"),
+    [(5, 6, "6 tokens.* larger than chunk_size"), (0, 0, "at least 1"), (5, -1, "negative")],
 )
 def test_sizes_that_cannot_work_are_refused(make: Make, size: int, overlap: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
@@ -206,7 +218,9 @@ def test_no_text_gives_no_nodes(make: Make) -> None:
 
 def test_ids_may_be_made_by_a_function_of_ones_own() -> None:
     for kind in (SentenceSplitter, TokenTextSplitter):
-        splitter = kind(2, 0, tokenizer=WordTokenizer(), id_func=lambda number, source: f"{source.id_}/{number}")
+        splitter = kind(
+            2, 0, tokenizer=WordTokenizer(), id_func=lambda number, source: f"{source.id_}/{number}"
+        )
         nodes = splitter([Document("a b c", id_="x"), Document("d", id_="y")])
         assert [(node.id_, node.next_id) for node in nodes] == [("x/0", "x/1"), ("x/1", None), ("y/0", None)]
 
@@ -214,12 +228,26 @@ def test_ids_may_be_made_by_a_function_of_ones_own() -> None:
 def test_metadata_and_links_can_be_left_out() -> None:
     document = Document("a b c d", metadata={"k": "v"})
     for kind in (SentenceSplitter, TokenTextSplitter):
-        nodes = kind(2, 0, tokenizer=WordTokenizer(), include_metadata=False, include_prev_next_rel=False)([document])
-        assert [(node.text, dict(node.metadata), node.next_id) for node in nodes] == [("a b", {}, None), ("c d", {}, None)]
+        nodes = kind(2, 0, tokenizer=WordTokenizer(), include_metadata=False, include_prev_next_rel=False)(
+            [document]
+        )
+        assert [(node.text, dict(node.metadata), node.next_id) for node in nodes] == [
+            ("a b", {}, None),
+            ("c d", {}, None),
+        ]
 
 
 @pytest.mark.parametrize(
-    "text", ["x" * 200_000, "漢字" * 60_000, "😀" * 60_000, "a\u0301" * 60_000, "a. " * 60_000, "a " * 60_000, "\n" * 200_000]
+    "text",
+    [
+        "x" * 200_000,
+        "漢字" * 60_000,
+        "😀" * 60_000,
+        "a\u0301" * 60_000,
+        "a. " * 60_000,
+        "a " * 60_000,
+        "\n" * 200_000,
+    ],
 )
 def test_hard_texts_take_a_moment_and_no_deep_recursion(make: Make, text: str) -> None:
     began = time.process_time()
@@ -270,11 +298,16 @@ MAKERS: dict[str, Callable[..., NodeParser | HierarchicalNodeParser]] = {
     "json": JSONNodeParser,
 }
 SAMPLES = {
-    "semantic": "Boats sail. Sails of boats. Bread and flour. Flour for bread. Tarns and fells. Fells above tarns.",
+    "semantic": (
+        "Boats sail. Sails of boats. Bread and flour. Flour for bread. Tarns and fells. Fells above tarns."
+    ),
     "html": "<h1>One two.</h1>\n<p>Three four.</p><p>Five &amp; six.</p><ul><li>Seven</li></ul>",
     "json": '[{"one": "two", "three": [4, 5]}, {"six": "seven"}, "eight"]',
 }
-SAMPLE = "# One\n\nTwo three. Four five six! Seven.\n\n\n## Eight\nnine, ten; eleven. Twelve? Thirteen fourteen. " * 4
+SAMPLE = (
+    "# One\n\nTwo three. Four five six! Seven.\n\n\n## Eight\nnine, ten; eleven. Twelve? Thirteen fourteen. "
+    * 4
+)
 ALTERING = ("html", "json")  # what they give is not in the document word for word
 AS_IT_STANDS = [name for name in MAKERS if name not in ALTERING]
 
@@ -374,7 +407,11 @@ def test_a_node_of_no_document_is_taken_for_one(kind: str) -> None:
     text = SAMPLES.get(kind, SAMPLE)
     nodes = MAKERS[kind]()([TextNode(text, id_="loose")])
     assert {node.ref_doc_id for node in nodes} == {"loose"}
-    assert all(text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes if node.start_char_idx is not None)
+    assert all(
+        text[node.start_char_idx : node.end_char_idx] == node.text
+        for node in nodes
+        if node.start_char_idx is not None
+    )
 
 
 @pytest.mark.parametrize("kind", AS_IT_STANDS)
@@ -389,7 +426,11 @@ def test_nodes_of_a_document_part_count_from_the_document_start(kind: str) -> No
         assert {(part.ref_doc_id, part.start_char_idx) for part in MAKERS[kind]()([node])} == {("doc", None)}
 
 
-@given(text=st.lists(PARTS | st.sampled_from(["# A\n", "```\n", "def f():\n    ", "x = (", "? "]), max_size=40).map("".join))
+@given(
+    text=st.lists(
+        PARTS | st.sampled_from(["# A\n", "```\n", "def f():\n    ", "x = (", "? "]), max_size=40
+    ).map("".join)
+)
 @settings(max_examples=examples(100), deadline=None)
 def test_no_parser_that_keeps_the_words_loses_any(text: str) -> None:
     for kind in AS_IT_STANDS:
@@ -408,7 +449,8 @@ def test_every_script_goes_through_every_parser_without_loss(path: Path) -> None
 
 
 needs_essay = pytest.mark.skipif(
-    not ESSAY.exists() or not has_vocabulary("cl100k_base"), reason="needs the essay and tiktoken's vocabulary"
+    not ESSAY.exists() or not has_vocabulary("cl100k_base"),
+    reason="needs the essay and tiktoken's vocabulary",
 )
 
 

@@ -85,9 +85,17 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-EXAMPLES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}  # sequences that hypothesis tries
+EXAMPLES = {
+    "memory": 60,
+    "disk": 40,
+    "chroma": 5,
+    "chroma-server": 2,
+    "postgres": 8,
+}  # sequences that hypothesis tries
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
-SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}  # a Chroma collection is for one writing process
+SHARED = {
+    kind: STORES[kind] for kind in ("disk", "postgres")
+}  # a Chroma collection is for one writing process
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
@@ -127,7 +135,9 @@ def cut(source: Document, rows: Any, size: int = 10) -> list[TextNode]:
 def passage(id_: str, text: str, vector: list[float] | None = None) -> tuple[Document, list[TextNode]]:
     """A document of one passage."""
     source = Document(text, id_=id_)
-    return source, [TextNode(text, id_=f"{id_}/0", ref_doc_id=id_, embedding=np.array(vector or [1.0, 0.0], np.float32))]
+    return source, [
+        TextNode(text, id_=f"{id_}/0", ref_doc_id=id_, embedding=np.array(vector or [1.0, 0.0], np.float32))
+    ]
 
 
 def fields(node: TextNode) -> dict[str, Any]:
@@ -142,7 +152,8 @@ def typed(metadata: Any) -> list[tuple[str, type, Any]]:
     return [(key, type(value), value) for key, value in metadata.items()]
 
 
-# --- search ---------------------------------------------------------------------------------------------------------------
+# --- search
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 1000])
@@ -151,7 +162,10 @@ def test_search_matches_brute_force_passages_and_cosines(store: Store, count: in
     rows = vectors(count)
     store.upsert(source, cut(source, rows))
     for query in vectors(5, seed=1):
-        cosines = [float(row @ query) / math.dist(row, [0] * 8) / math.dist(query, [0] * 8) for row in rows.astype(float)]
+        cosines = [
+            float(row @ query) / math.dist(row, [0] * 8) / math.dist(query, [0] * 8)
+            for row in rows.astype(float)
+        ]
         expected = sorted(range(count), key=lambda i: -cosines[i])[:10]
         found = store.search(query, 10)
         assert ids(found) == [f"a/{i}" for i in expected]
@@ -242,7 +256,9 @@ def test_search_can_be_limited_to_documents(store: Store) -> None:
     for chosen in (["d1"], ["d4", "d0"], ["d5", "gone", "d3"], [f"d{i}" for i in range(6)], {"d2"}, []):
         everything = [hit for hit in store.search(query, 60) if hit.node.ref_doc_id in chosen]
         assert ids(store.search(query, 7, Scope(document_ids=chosen))) == ids(everything[:7])
-        everything = [hit for hit in store.keyword_search("common words", 60) if hit.node.ref_doc_id in chosen]
+        everything = [
+            hit for hit in store.keyword_search("common words", 60) if hit.node.ref_doc_id in chosen
+        ]
         assert ids(store.keyword_search("common words", 7, Scope(document_ids=chosen))) == ids(everything[:7])
 
 
@@ -257,7 +273,8 @@ TAGGED: list[dict[str, Any]] = [
 
 
 def store_tagged(store: Store) -> list[tuple[str, Any]]:
-    """Six documents of two passages: the first has the document's metadata, the second that and the key "second"."""
+    """Six documents of two passages: the first has the document's metadata, the second that and the key
+    "second"."""
     known = []
     for i, metadata in enumerate(TAGGED):
         source = Document(f"common word{i}first\ncommon word{i}second", id_=f"d{i}", metadata=metadata)
@@ -299,7 +316,12 @@ def plainly(one: MetadataFilter | MetadataFilters, metadata: Any) -> bool:
 
 scalars = st.sampled_from([1, 2.5, True, "2", -3, "red", "fish", "a", "b", "", None, 0])
 single = st.one_of(
-    st.builds(MetadataFilter, st.sampled_from(["n", "s", "tags", "second", "nowhere"]), scalars, st.sampled_from(ONE_VALUE)),
+    st.builds(
+        MetadataFilter,
+        st.sampled_from(["n", "s", "tags", "second", "nowhere"]),
+        scalars,
+        st.sampled_from(ONE_VALUE),
+    ),
     st.builds(
         MetadataFilter,
         st.sampled_from(["n", "s", "tags", "second", "nowhere"]),
@@ -309,7 +331,9 @@ single = st.one_of(
 )
 filters_ = st.recursive(
     st.builds(MetadataFilters, st.lists(single, max_size=3), st.sampled_from(["and", "or", "not"])),
-    lambda inner: st.builds(MetadataFilters, st.lists(single | inner, max_size=3), st.sampled_from(["and", "or", "not"])),
+    lambda inner: st.builds(
+        MetadataFilters, st.lists(single | inner, max_size=3), st.sampled_from(["and", "or", "not"])
+    ),
     max_leaves=4,
 )
 
@@ -324,8 +348,12 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
     @given(filters_)
     def check(wanted: MetadataFilters) -> None:
         passing = [id_ for id_, metadata in known if plainly(wanted, metadata)]
-        assert ids(store.search(query, 99, Scope(filters=wanted))) == [id_ for id_ in nearest if id_ in passing]
-        assert ids(store.keyword_search("common", 99, Scope(filters=wanted))) == [id_ for id_ in sharing if id_ in passing]
+        assert ids(store.search(query, 99, Scope(filters=wanted))) == [
+            id_ for id_ in nearest if id_ in passing
+        ]
+        assert ids(store.keyword_search("common", 99, Scope(filters=wanted))) == [
+            id_ for id_ in sharing if id_ in passing
+        ]
         assert store.candidates(Scope(filters=wanted)).ids == passing
 
     check()
@@ -339,7 +367,13 @@ def test_metadata_numbers_of_any_kind_compare_by_value(store: Store) -> None:
         source = document(f"d{i}", n=number)
         store.upsert(source, cut(source, vectors(1, seed=i)))
     query = vectors(1, seed=99)[0]
-    for sign, compare in {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}.items():
+    for sign, compare in {
+        ">": operator.gt,
+        "<": operator.lt,
+        ">=": operator.ge,
+        "<=": operator.le,
+        "==": operator.eq,
+    }.items():
         for bound in NUMBERS:
             passing = {f"d{i}/0" for i, number in enumerate(NUMBERS) if compare(number, bound)}
             wanted = MetadataFilters([MetadataFilter("n", bound, FilterOperator(sign))])
@@ -437,7 +471,9 @@ def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
 def test_an_emptied_store_takes_another_width(store: Store) -> None:
     store.upsert(*passage("a", "x"))
     store.delete("a")
-    if isinstance(store, ChromaVectorStore):  # a collection of Chroma cannot change its width, and that is said
+    if isinstance(
+        store, ChromaVectorStore
+    ):  # a collection of Chroma cannot change its width, and that is said
         with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
             store.upsert(*passage("b", "y", [0.0, 0.0, 1.0]))
         return
@@ -445,9 +481,17 @@ def test_an_emptied_store_takes_another_width(store: Store) -> None:
     assert ids(store.search(np.ones(3, np.float32), 1)) == ["b/0"]
 
 
-# --- words ----------------------------------------------------------------------------------------------------------------
+# --- words
+# ----------------------------------------------------------------------------------------------------------------
 
-LAKES = ["red fish in the lake", "red red fish", "the lake", "blue boats on the blue water", "a red boat", "and so on"]
+LAKES = [
+    "red fish in the lake",
+    "red red fish",
+    "the lake",
+    "blue boats on the blue water",
+    "a red boat",
+    "and so on",
+]
 
 
 def by_hand(texts: list[str], query: str) -> list[tuple[int, float]]:
@@ -461,7 +505,9 @@ def by_hand(texts: list[str], query: str) -> list[tuple[int, float]]:
         for i, terms in enumerate(lists):
             often = terms.count(term)
             scores[i] += idf * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * len(terms) / average))
-    return sorted(((i, score) for i, score in enumerate(scores) if score), key=lambda item: (-item[1], item[0]))
+    return sorted(
+        ((i, score) for i, score in enumerate(scores) if score), key=lambda item: (-item[1], item[0])
+    )
 
 
 def test_keyword_search_ranks_and_scores_by_bm25(store: Store) -> None:
@@ -523,7 +569,9 @@ def test_words_of_any_script_match_as_written(store: Store, text: str, query: st
     assert ids(store.keyword_search(query, 5)) == ["b/0"]
 
 
-@pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", '"', "'; DROP TABLE documents; --", "unknown", "\ud800"])
+@pytest.mark.parametrize(
+    "query", ["", "   ", "?!", "\x00", '"', "'; DROP TABLE documents; --", "unknown", "\ud800"]
+)
 def test_a_question_without_shared_words_finds_nothing(store: Store, query: str) -> None:
     store.upsert(*passage("a", "some words"))
     assert store.keyword_search(query, 5) == []
@@ -542,9 +590,12 @@ def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None
     assert ids(store.keyword_search("notice in the Meyer contract", 1)) == ["Meyer.pdf/0"]
 
 
-# --- what is kept ---------------------------------------------------------------------------------------------------------
+# --- what is kept
+# ---------------------------------------------------------------------------------------------------------
 
-STRANGE = "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900  # longer than a block of stored text
+STRANGE = (
+    "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
+)  # longer than a block of stored text
 
 
 def strange_document() -> tuple[Document, list[TextNode]]:
@@ -567,17 +618,26 @@ def strange_document() -> tuple[Document, list[TextNode]]:
     )
     nodes = cut(source, vectors(12), size=1700)
     nodes[1] = replace(nodes[1], metadata={"other": 1, "yes": 1})
-    nodes[2] = replace(nodes[2], text="not the document's words \ud800", start_char_idx=None, end_char_idx=None)
+    nodes[2] = replace(
+        nodes[2], text="not the document's words \ud800", start_char_idx=None, end_char_idx=None
+    )
     nodes[3] = replace(nodes[3], text="offsets that do not fit")
     nodes[4] = replace(nodes[4], parent_id="above", child_ids=("x", "y"), prev_id=None, next_id="elsewhere")
     nodes[5] = replace(nodes[5], excluded_embed_metadata_keys=("text",), excluded_llm_metadata_keys=())
     nodes[6] = replace(nodes[6], text="", start_char_idx=3, end_char_idx=3)
     nodes[7] = replace(nodes[7], metadata={**source.metadata, "one": True})  # 1 == True, and yet not the same
     nodes[8] = replace(
-        nodes[8], template=Template("<{metadata_str}>{content}", "{key}={value}", "; "), embedding=nodes[8].embedding * 9
+        nodes[8],
+        template=Template("<{metadata_str}>{content}", "{key}={value}", "; "),
+        embedding=nodes[8].embedding * 9,
     )
-    nodes[9] = replace(nodes[9], metadata={"list": ["a", 1, None, True], "empty": []}, embedding=nodes[9].embedding * 0)
-    return source, [replace(node, excluded_embed_metadata_keys=("one",)) if i != 5 else node for i, node in enumerate(nodes)]
+    nodes[9] = replace(
+        nodes[9], metadata={"list": ["a", 1, None, True], "empty": []}, embedding=nodes[9].embedding * 0
+    )
+    return source, [
+        replace(node, excluded_embed_metadata_keys=("one",)) if i != 5 else node
+        for i, node in enumerate(nodes)
+    ]
 
 
 def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None:
@@ -693,7 +753,10 @@ def test_an_unknown_document_is_an_error_also_in_an_empty_store(store: Store) ->
         (lambda nodes: [nodes[0], replace(nodes[1], id_="b/0")], "two nodes have the id 'b/0'"),
         (lambda nodes: [nodes[0], replace(nodes[1], id_="a/0")], "'a/0' of 'b' is already a node of 'a'"),
         (lambda nodes: [nodes[0], replace(nodes[1], ref_doc_id="z")], "'b/1' was cut from 'z', not from 'b'"),
-        (lambda nodes: [nodes[0], replace(nodes[1], id_="\ud83d")], r"the id '\\ud83d' holds half a character"),
+        (
+            lambda nodes: [nodes[0], replace(nodes[1], id_="\ud83d")],
+            r"the id '\\ud83d' holds half a character",
+        ),
     ],
 )
 def test_nodes_that_do_not_fit_are_refused_and_change_nothing(
@@ -743,7 +806,8 @@ def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -
     assert ids(store.keyword_search("number4", 20)) == [f"d4/{i}" for i in range(10)]
 
 
-# --- several at once ------------------------------------------------------------------------------------------------------
+# --- several at once
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> None:
@@ -796,7 +860,10 @@ def churn(kind: str, folder: str, number: int) -> None:
             store.upsert(source, cut(source, vectors(3, seed=10 * number + i)))
         store.delete(f"{number}-{turn % 3}")
         everybodys = document("everybody's", f"last written by{number} " * 2)
-        nodes = [replace(node, id_=f"{node.id_} by {number}") for node in cut(everybodys, vectors(2 + number, seed=number))]
+        nodes = [
+            replace(node, id_=f"{node.id_} by {number}")
+            for node in cut(everybodys, vectors(2 + number, seed=number))
+        ]
         store.upsert(everybodys, nodes)
     closed(store)
 
@@ -809,7 +876,9 @@ def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path
     places = {**os.environ, **(postgres.shared(tmp_path) if kind == "postgres" else {})}
     pipe = subprocess.PIPE
     processes = [
-        subprocess.Popen([sys.executable, "-c", program % number], stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=places)
+        subprocess.Popen(
+            [sys.executable, "-c", program % number], stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=places
+        )
         for number in range(2)
     ]
     for process in processes:
@@ -820,10 +889,14 @@ def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path
     assert [process.returncode for process in processes] == [0, 0]
     found = {stored.id_: stored.passages for stored in store.documents()}
     (last,) = {int(node.id_[-1]) for node in store.passages("everybody's")}
-    assert found == {"before": 1, "everybody's": 2 + last} | {f"{n}-{i}": 3 for n in range(2) for i in range(3) if i != 1}
+    assert found == {"before": 1, "everybody's": 2 + last} | {
+        f"{n}-{i}": 3 for n in range(2) for i in range(3) if i != 1
+    }
     assert len(store) == 1 + (2 + last) + 4 * 3 == len(list(store.passages()))
     for number in range(2):
-        assert sorted(ids(store.keyword_search(f"of{number}", 20))) == [f"{number}-{i}/{j}" for i in (0, 2) for j in range(3)]
+        assert sorted(ids(store.keyword_search(f"of{number}", 20))) == [
+            f"{number}-{i}/{j}" for i in (0, 2) for j in range(3)
+        ]
         assert store.search(vectors(3, seed=10 * number)[1], 1)[0].node.id_ == f"{number}-0/1"
     assert len(store.search(np.ones(8, np.float32), 99)) == len(store)
     closed(store)
@@ -837,12 +910,22 @@ def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_pat
     store.upsert(source, nodes)
     store.delete("gone")
     query = vectors(1, seed=4)[0]
-    before = (store.documents(), store.search(query, 20), store.keyword_search("passage", 20), store.nodes([nodes[2].id_]))
+    before = (
+        store.documents(),
+        store.search(query, 20),
+        store.keyword_search("passage", 20),
+        store.nodes([nodes[2].id_]),
+    )
     closed(store)
     store = LASTING[kind](tmp_path)
     assert store.document(source.id_).text == source.text
     assert [fields(node) for node in store.passages()] == [fields(node) for node in nodes]
-    found = (store.documents(), store.search(query, 20), store.keyword_search("passage", 20), store.nodes([nodes[2].id_]))
+    found = (
+        store.documents(),
+        store.search(query, 20),
+        store.keyword_search("passage", 20),
+        store.nodes([nodes[2].id_]),
+    )
     assert found[0] == before[0]
     for hits, earlier in zip(found[1:3], before[1:3], strict=True):
         assert [(hit.node.id_, hit.score) for hit in hits] == [(hit.node.id_, hit.score) for hit in earlier]
@@ -850,7 +933,8 @@ def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_pat
     closed(store)
 
 
-# --- against a model ------------------------------------------------------------------------------------------------------
+# --- against a model
+# ------------------------------------------------------------------------------------------------------
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
 words_ = st.lists(st.sampled_from(["fish", "lake", "red", "Straße", "東京都", "the", "of"]), max_size=8)
@@ -891,7 +975,11 @@ class StoreMachine(RuleBasedStateMachine):
         nodes, start = [], 0
         for i, (text, (_, vector)) in enumerate(zip(texts, parts, strict=True)):
             embedding = np.array(vector, np.float32)
-            nodes.append(TextNode(text, f"{id_}/{i}", source.metadata, id_, start, start + len(text), embedding=embedding))
+            nodes.append(
+                TextNode(
+                    text, f"{id_}/{i}", source.metadata, id_, start, start + len(text), embedding=embedding
+                )
+            )
             start += len(text) + 1
         assert self.store.upsert(source, nodes) == len(nodes)
         self.known.pop(id_, None)
@@ -941,7 +1029,12 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.store.passage_ids(id_) == [node.id_ for node in known.nodes]
 
     def _nodes(self, chosen: list[str] | None) -> list[TextNode]:
-        return [node for id_, known in self.known.items() if chosen is None or id_ in chosen for node in known.nodes]
+        return [
+            node
+            for id_, known in self.known.items()
+            if chosen is None or id_ in chosen
+            for node in known.nodes
+        ]
 
 
 def _cosine(a: list[int], b: Any) -> float:
@@ -950,7 +1043,9 @@ def _cosine(a: list[int], b: Any) -> float:
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(
+    kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     class Machine(StoreMachine):
         open = staticmethod(STORES[kind])
         folder = staticmethod(lambda: tmp_path_factory.mktemp("store"))
@@ -970,7 +1065,17 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, 
     puts, kept = (60, 45) if everything else (24, 18)
     stores = [open_(tmp_path) for open_ in STORES.values()]
     random = np.random.default_rng(3)
-    languages = ["東京都に住んでいます", "京都", "ภาษาไทย", "กรุงเทพมหานคร", "서울", "running", "runs", "Straßen", "договора"]
+    languages = [
+        "東京都に住んでいます",
+        "京都",
+        "ภาษาไทย",
+        "กรุงเทพมหานคร",
+        "서울",
+        "running",
+        "runs",
+        "Straßen",
+        "договора",
+    ]
     vocabulary = [f"word{i}" for i in range(40)] + languages
     for i in range(puts):
         texts = [" ".join(random.choice(vocabulary, random.integers(1, 30))) for _ in range(4)]
@@ -983,7 +1088,10 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, 
             if i % 7 == 6:
                 store.delete(str(i % kept))
     for question in [*languages, *[""] * 10]:
-        query, vector = question or " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
+        query, vector = (
+            question or " ".join(random.choice(vocabulary, 4)),
+            random.normal(size=16).astype(np.float32),
+        )
         for chosen in (None, [str(i) for i in range(0, kept, 3)]):
             for first, *others in (
                 [store.keyword_search(query, 20, Scope(document_ids=chosen)) for store in stores],
@@ -991,6 +1099,8 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, 
             ):
                 for other in others:
                     assert ids(first) == ids(other)
-                    assert [hit.score for hit in first] == pytest.approx([hit.score for hit in other], rel=1e-5, abs=1e-6)
+                    assert [hit.score for hit in first] == pytest.approx(
+                        [hit.score for hit in other], rel=1e-5, abs=1e-6
+                    )
     for store in stores:
         closed(store)

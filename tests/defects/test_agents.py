@@ -38,7 +38,10 @@ def test_d30_tool_does_not_run_with_unreadable_arguments() -> None:
     agent = ReActAgent.from_tools([delete], ScriptedLLM([unreadable, said("I did nothing.")]))
     assert (str(agent.chat("Delete the old one")), runs) == ("I did nothing.", [])
     calls = caller(wanting(("delete", "{what: the old one}")), "I did nothing.")
-    assert (str(OpenAIAgent.from_tools([delete], calls).chat("Delete the old one")), runs) == ("I did nothing.", [])
+    assert (str(OpenAIAgent.from_tools([delete], calls).chat("Delete the old one")), runs) == (
+        "I did nothing.",
+        [],
+    )
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
@@ -48,6 +51,8 @@ def test_d31_no_call_stays_unanswered_after_the_last_round(rounds: int) -> None:
     assert agent.chat("Add for ever").end is End.LIMIT
     messages = agent.chat_history
     asked = [call["id"] for message in messages for call in message.additional_kwargs.get("tool_calls", ())]
-    answered = [message.additional_kwargs["tool_call_id"] for message in messages if message.role is MessageRole.TOOL]
+    answered = [
+        message.additional_kwargs["tool_call_id"] for message in messages if message.role is MessageRole.TOOL
+    ]
     assert asked == answered == ["call_0", "call_1"] * rounds
     assert str(agent.chat("Hello")) == "Hi."

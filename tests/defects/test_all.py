@@ -1,4 +1,5 @@
-"""Each defect that is known from elsewhere has a test here that says its number, and the packages offer what they name."""
+"""Each defect that is known from elsewhere has a test here that says its number, and the packages offer what
+they name."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ PACKAGES = ["ragcore", *(f"ragcore.{found.name}" for found in pkgutil.iter_modul
 
 def test_every_defect_from_1_to_40_has_a_test() -> None:
     texts = [path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py")]
-    numbers = {int(number) for text in texts for number in re.findall(r"^def test_d(\d+)_\w+\(", text, re.MULTILINE)}
+    numbers = {
+        int(number) for text in texts for number in re.findall(r"^def test_d(\d+)_\w+\(", text, re.MULTILINE)
+    }
     assert numbers == set(range(1, 41))
 
 

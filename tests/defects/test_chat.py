@@ -54,17 +54,23 @@ def test_d14_streams_and_whole_answers_of_an_engine_are_separate() -> None:
 
 def test_d14_failed_whole_answer_leaves_the_next_stream_a_stream() -> None:
     llm = ScriptedLLM([LLMServerError("gone"), "one two three"])
-    chat = CondenseQuestionChatEngine.from_defaults(RetrieverQueryEngine(ListRetriever(FOUND), Synthesizer(llm)), llm=llm)
+    chat = CondenseQuestionChatEngine.from_defaults(
+        RetrieverQueryEngine(ListRetriever(FOUND), Synthesizer(llm)), llm=llm
+    )
     with pytest.raises(LLMServerError):
         chat.chat("Who?")
     assert [piece for piece in chat.stream_chat("Who?") if piece] == ["one", " two", " three"]
 
 
-@pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "best"])
+@pytest.mark.parametrize(
+    "mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "best"]
+)
 def test_d18_the_list_of_messages_given_stays_the_caller_s(mode: str) -> None:
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     before = list(given)
-    chat = chat_engine(mode, llm=ScriptedLLM(lambda call: "Yes."), retriever=ListRetriever(FOUND), memory=ChatMemoryBuffer())
+    chat = chat_engine(
+        mode, llm=ScriptedLLM(lambda call: "Yes."), retriever=ListRetriever(FOUND), memory=ChatMemoryBuffer()
+    )
     chat.chat("Who?", given)
     stream = chat.stream_chat("And?", given)
     assert given == before

@@ -9,7 +9,9 @@ LINES = [f"line number {number} of the text" for number in range(12)]
 
 
 def build_tree(given: Document) -> TreeIndex:
-    return TreeIndex([given], transformations=[by_line], embed_model=HashEmbedding(8), llm=obliging(), num_children=3)
+    return TreeIndex(
+        [given], transformations=[by_line], embed_model=HashEmbedding(8), llm=obliging(), num_children=3
+    )
 
 
 def summaries(index: TreeIndex) -> list[str]:

@@ -23,7 +23,9 @@ def test_d19_same_text_elsewhere_gets_own_ids_and_one_embedding() -> None:
     pipeline.run([Document(text, "first")])
     cached = pipeline.run([Document(text, "second")])
     assert len(embedder.given) == 2
-    assert told(cached) == told(IngestionPipeline([splitter(), HashEmbedding(32)]).run([Document(text, "second")]))
+    assert told(cached) == told(
+        IngestionPipeline([splitter(), HashEmbedding(32)]).run([Document(text, "second")])
+    )
     assert {node.ref_doc_id for node in cached if isinstance(node, TextNode)} == {"second"}
 
 
@@ -36,7 +38,9 @@ def test_d19_texts_of_equal_concatenation_stay_distinct() -> None:
 
 
 @pytest.mark.parametrize("tokenizer", [WordTokenizer(), str.split, lambda text: text.split()])
-def test_d19_another_tokenizer_is_another_splitter(tokenizer: WordTokenizer | Callable[[str], list[str]]) -> None:
+def test_d19_another_tokenizer_is_another_splitter(
+    tokenizer: WordTokenizer | Callable[[str], list[str]],
+) -> None:
     document, cache = Document("One two three. Four five six. Seven eight nine.", "d"), IngestionCache()
     by_letters = IngestionPipeline([SentenceSplitter(20, 0, tokenizer=list)], cache=cache).run([document])
     by_words = IngestionPipeline([SentenceSplitter(20, 0, tokenizer=tokenizer)], cache=cache).run([document])

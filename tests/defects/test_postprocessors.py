@@ -16,7 +16,9 @@ def test_d26_recency_compares_own_vectors_in_any_result_order() -> None:
         5: "boats sail far",
     }
     nodes = {
-        year: NodeWithScore(TextNode(text, str(year), {"date": f"202{year}-01-01"}, excluded_embed_metadata_keys=("date",)))
+        year: NodeWithScore(
+            TextNode(text, str(year), {"date": f"202{year}-01-01"}, excluded_embed_metadata_keys=("date",))
+        )
         for year, text in texts.items()
     }
     processor = EmbeddingRecencyPostprocessor(HashEmbedding(512), similarity_cutoff=0.7)

@@ -30,18 +30,24 @@ def server() -> Iterator[ScriptedServer]:
 def test_d9_several_questions_are_one_request(server: ScriptedServer, provider: str) -> None:
     questions = ["Where do herons stand?", "Who raised rates?", "When does it leave?"]
     embedder: ServedEmbedding = (
-        OpenAIEmbedding("tiny", api_base=server.url) if provider == "openai" else OllamaEmbedding("tiny", server.url)
+        OpenAIEmbedding("tiny", api_base=server.url)
+        if provider == "openai"
+        else OllamaEmbedding("tiny", server.url)
     )
     with closing(embedder):
         mean = embedder.get_agg_embedding_from_queries(questions)
         assert [request.body["input"] for request in server.requests] == [questions]
-        assert mean == pytest.approx(np.mean([embedder.embed_query(question) for question in questions], axis=0), abs=1e-6)
+        assert mean == pytest.approx(
+            np.mean([embedder.embed_query(question) for question in questions], axis=0), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
 def test_d35_a_stream_that_waits_uses_no_processor_time(provider: str) -> None:
     with ScriptedServer(lambda messages: "one two", always=Fault(silent_after=1)) as server:
-        llm: ServedLLM = OpenAICompatibleLLM("tiny", server.url) if provider == "openai" else Ollama("tiny", server.url)
+        llm: ServedLLM = (
+            OpenAICompatibleLLM("tiny", server.url) if provider == "openai" else Ollama("tiny", server.url)
+        )
 
         async def read_and_wait() -> float:
             pieces = await llm.astream_complete("Hello")

@@ -13,7 +13,9 @@ QUESTION = "Who baked the first bread, and what is its history?"
 
 
 def selected(reply: str) -> SelectorResult:
-    return LLMSingleSelector.from_defaults(ScriptedLLM([reply]), embed_model=HashEmbedding()).select(TWO, QUESTION)
+    return LLMSingleSelector.from_defaults(ScriptedLLM([reply]), embed_model=HashEmbedding()).select(
+        TWO, QUESTION
+    )
 
 
 @pytest.mark.parametrize("choice", [9, 0, -1])
@@ -35,7 +37,8 @@ def test_d29_a_missing_reason_is_no_error() -> None:
 
 def test_d29_an_echo_of_the_schema_is_not_a_choice() -> None:
     schema = (
-        '{"type": "array", "items": {"type": "object", "properties": {"choice": {"type": "integer", "minimum": 1}, '
+        '{"type": "array", "items": {"type": "object", "properties": {"choice": {"type": "integer", '
+        '"minimum": 1}, '
         '"reason": {"type": "string"}}, "required": ["choice", "reason"]}}'
     )
     assert selected(schema).reason.startswith("The model named none of the 2 choices.")
@@ -43,7 +46,10 @@ def test_d29_an_echo_of_the_schema_is_not_a_choice() -> None:
 
 
 def test_d29_all_selections_of_a_wrapping_object_are_kept() -> None:
-    reply = '{"answers": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}, {"choice": 3, "reason": "c"}]}'
+    reply = (
+        '{"answers": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}, {"choice": 3, '
+        '"reason": "c"}]}'
+    )
     selector = LLMMultiSelector.from_defaults(ScriptedLLM([reply]), embed_model=HashEmbedding())
     result = selector.select([*TWO, "bakeries"], QUESTION)
     assert (result.inds, result.reasons) == ([1, 0, 2], ["b", "a", "c"])

@@ -1,4 +1,5 @@
-"""Splitting without the defects of the reference: late tokenizers, repeated counting, slow trees, lost and overlong chunks."""
+"""Splitting without the defects of the reference: late tokenizers, repeated counting, slow trees, lost and
+overlong chunks."""
 
 from __future__ import annotations
 
@@ -149,7 +150,8 @@ def forest(documents: int) -> NodeTree:
 
 
 class Seen(list[TextNode]):
-    """A list that counts how often it is gone through, and how often a node is compared or looked for in it."""
+    """A list that counts how often it is gone through, and how often a node is compared or looked for in
+    it."""
 
     def __init__(self, nodes: NodeTree) -> None:
         super().__init__(nodes)
@@ -209,7 +211,9 @@ def test_d32_overlap_makes_no_chunk_longer_than_its_size() -> None:
     assert max(len(chunk.split()) for chunk in chunks) == 10
 
 
-@pytest.mark.parametrize("text", ["Wait... what?! no,,, yes;; so. ", "One... two... three... ", "a,.;b。。c？？d！！e "])
+@pytest.mark.parametrize(
+    "text", ["Wait... what?! no,,, yes;; so. ", "One... two... three... ", "a,.;b。。c？？d！！e "]
+)
 def test_d32_chunks_are_stretches_of_the_text_without_loss(text: str) -> None:
     document = Document(text * 30)
     for size in (1, 2, 3, 5):

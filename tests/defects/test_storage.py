@@ -59,7 +59,9 @@ def persisted(folder: Path, nodes: Sequence[TextNode | Document]) -> None:
 
 
 def loaded(folder: Path) -> VectorStoreIndex:
-    index = load_index_from_storage(StorageContext.from_defaults(persist_dir=folder), embed_model=HashEmbedding(DIMENSION))
+    index = load_index_from_storage(
+        StorageContext.from_defaults(persist_dir=folder), embed_model=HashEmbedding(DIMENSION)
+    )
     assert isinstance(index, VectorStoreIndex)
     return index
 
@@ -129,7 +131,9 @@ def test_d02_ready_index_loads_and_searches_without_a_tokenizer(tmp_path: Path) 
         "engine = index.as_query_engine()\n"
         "print(json.dumps([found[0].text, engine.retrieve('Do cats purr?')[0].text, sorted(sys.modules)]))"
     )
-    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True, text=True
+    )
     *texts, modules = json.loads(run.stdout)
     assert texts == ["dogs bark", "cats purr"]
     heavy = {"tiktoken", "tokenizers", "transformers", "torch", "sentence_transformers", "nltk"}
@@ -240,13 +244,19 @@ def test_d22_indexes_of_one_context_do_not_disturb_each_other() -> None:
 
 
 def modules_after(program: str) -> set[str]:
-    command = f"import sys\nbefore = set(sys.modules)\n{program}\nprint('\\n'.join(set(sys.modules) - before))"
-    run = subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True, capture_output=True, text=True)
+    command = (
+        f"import sys\nbefore = set(sys.modules)\n{program}\nprint('\\n'.join(set(sys.modules) - before))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", command], cwd=ROOT, check=True, capture_output=True, text=True
+    )
     return set(run.stdout.split())
 
 
 def test_d34_everything_can_be_imported_at_once() -> None:
-    loaded_modules = modules_after("from ragcore import *\nVectorStoreIndex, Settings, StorageContext, load_index_from_storage")
+    loaded_modules = modules_after(
+        "from ragcore import *\nVectorStoreIndex, Settings, StorageContext, load_index_from_storage"
+    )
     assert "ragcore.indices.vector" in loaded_modules
     for name in ("ragcore.storage", "ragcore.indices", "ragcore.query_engine"):
         modules_after(f"from {name} import *")
@@ -256,7 +266,17 @@ def test_d36_import_is_cheap_and_loads_no_model_library() -> None:
     assert len(modules_after("import ragcore")) < 60
     everything = modules_after("from ragcore import *")
     assert len(everything) < 700
-    heavy = {"torch", "transformers", "sentence_transformers", "tiktoken", "tokenizers", "pandas", "httpx", "lxml", "nltk"}
+    heavy = {
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "tiktoken",
+        "tokenizers",
+        "pandas",
+        "httpx",
+        "lxml",
+        "nltk",
+    }
     assert not heavy & everything
 
 
@@ -276,10 +296,16 @@ def test_d39_storing_in_memory_writes_no_text_down_as_json() -> None:
     written: list[str] = []
 
     def watched(frame: FrameType, event: str, arg: object) -> None:
-        if event == "call" and frame.f_code.co_name in ("dumps", "encode") and "json" in frame.f_code.co_filename:
+        if (
+            event == "call"
+            and frame.f_code.co_name in ("dumps", "encode")
+            and "json" in frame.f_code.co_filename
+        ):
             written.append(str(frame.f_locals))
 
-    node = TextNode("a text that is only kept", metadata={"page": 1}, embedding=np.ones(3, np.float32), ref_doc_id="d")
+    node = TextNode(
+        "a text that is only kept", metadata={"page": 1}, embedding=np.ones(3, np.float32), ref_doc_id="d"
+    )
     store = MemoryStore()
     sys.setprofile(watched)
     try:

@@ -1,4 +1,5 @@
-"""Every call fits its window whatever was said before, passages are packed once and stay in order, and braces are only text."""
+"""Every call fits its window whatever was said before, passages are packed once and stay in order, and braces
+are only text."""
 
 from __future__ import annotations
 
@@ -17,7 +18,14 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS, Packer
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import ChatMessage, MessageRole
-from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, passages_of, prompts, shown, word_llm
+from tests.ragcore.response_synthesizers.doubles import (
+    ListRetriever,
+    nodes,
+    passages_of,
+    prompts,
+    shown,
+    word_llm,
+)
 
 SIX = nodes(*[f"passage{number} " + "word " * 99 for number in range(1, 7)])
 
@@ -66,14 +74,22 @@ def test_d07_each_passage_is_packed_once() -> None:
     assert trace is not None
     packed = [step.facts["passages"] for step in trace.spans("pack")]
     assert packed == [shown(call.call) for call in llm.calls]
-    alone = {text: times for text, times in llm.counted.items() if text.count("passage") == 1 and text.startswith("[")}
+    alone = {
+        text: times
+        for text, times in llm.counted.items()
+        if text.count("passage") == 1 and text.startswith("[")
+    }
     assert len(alone) == 6
     assert set(alone.values()) == {1}
 
 
 def test_d16_too_many_passages_fit_and_the_trace_names_the_rest() -> None:
     llm = word_llm(lambda call: "A", 300)
-    trace = Synthesizer(llm, ResponseMode.SIMPLE_SUMMARIZE).synthesize("What?", nodes(*["word " * 500] * 60)).trace
+    trace = (
+        Synthesizer(llm, ResponseMode.SIMPLE_SUMMARIZE)
+        .synthesize("What?", nodes(*["word " * 500] * 60))
+        .trace
+    )
     assert trace is not None
     (facts,) = (step.facts for step in trace.spans("pack"))
     assert facts["passages"] + facts["left_out"] == list(range(1, 61))
@@ -90,7 +106,9 @@ def test_d23_refine_reads_the_parts_of_a_passage_in_their_order() -> None:
     assert " ".join(passage.text for call in llm.calls for passage in passages_of(call.call)).split() == words
 
 
-@pytest.mark.parametrize("mode", [mode for mode in ResponseMode if mode not in (ResponseMode.GENERATION, ResponseMode.NO_TEXT)])
+@pytest.mark.parametrize(
+    "mode", [mode for mode in ResponseMode if mode not in (ResponseMode.GENERATION, ResponseMode.NO_TEXT)]
+)
 def test_d24_passages_are_shown_as_text_and_not_as_a_list(mode: ResponseMode) -> None:
     llm = word_llm(lambda call: "A")
     Synthesizer(llm, mode).synthesize("What?", nodes("first line\nsecond 'line'", "other"))
@@ -107,7 +125,9 @@ def test_d25_braces_in_messages_are_never_filled_in() -> None:
 
     llm = word_llm(lambda call: "Said {context_str}.")
     engine = ContextChatEngine(
-        ListRetriever(nodes("secret {query_str}")), Synthesizer(llm, "refine", CHAT_PROMPTS), ChatMemoryBuffer(token_limit=1000)
+        ListRetriever(nodes("secret {query_str}")),
+        Synthesizer(llm, "refine", CHAT_PROMPTS),
+        ChatMemoryBuffer(token_limit=1000),
     )
     engine.chat(INJECTED)
     engine.chat("And {context_str}?")
@@ -118,7 +138,11 @@ def test_d25_braces_in_messages_are_never_filled_in() -> None:
         return f"Passages:\n\n{found}\n\nQuestion: {question}\nAnswer:"
 
     assert first[-1].content == sent_text(INJECTED)
-    assert [message.content for message in second[1:]] == [INJECTED, "Said {context_str}.", sent_text("And {context_str}?")]
+    assert [message.content for message in second[1:]] == [
+        INJECTED,
+        "Said {context_str}.",
+        sent_text("And {context_str}?"),
+    ]
 
 
 def test_d25_a_template_of_the_users_own_fills_only_itself() -> None:
@@ -137,7 +161,9 @@ def test_d25_a_template_of_the_users_own_fills_only_itself() -> None:
 def test_d40_the_room_is_measured_on_the_messages_that_are_sent() -> None:
     """A long message of the system's and tools leave less room, word for word."""
     function = {"name": "search", "description": "finds " * 50, "parameters": {}}
-    chat = ChatPromptTemplate.from_messages([("system", "rule " * 300), ("user", "{context_str} {query_str}")])
+    chat = ChatPromptTemplate.from_messages(
+        [("system", "rule " * 300), ("user", "{context_str} {query_str}")]
+    )
     short = PromptTemplate("{context_str} {query_str}")
     passages = tuple(Passage("w " * 9, number) for number in range(1, 200))  # 10 tokens each
     llm = word_llm([], 1000)

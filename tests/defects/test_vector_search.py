@@ -46,7 +46,9 @@ def counted() -> Any:
 def test_d08_nearest_come_from_one_product_without_a_row_loop(counted: Any) -> None:
     query = np.asarray(counted)[7] * 1.0
     places, _ = nearest(counted, query, 10)
-    assert places.tolist() == np.argsort(-(np.asarray(counted, np.float64) @ query), kind="stable")[:10].tolist()
+    assert (
+        places.tolist() == np.argsort(-(np.asarray(counted, np.float64) @ query), kind="stable")[:10].tolist()
+    )
     assert CountingArray.products == 1
     assert CountingArray.rows_read == 0
 
@@ -87,12 +89,21 @@ class Facing:
 
 def compass() -> MemoryStore:
     store = MemoryStore()
-    for name, vector in (("east", [1.0, 0.0]), ("north", [0.0, 1.0]), ("twin", [1.0, 0.0]), ("nothing", [0.0, 0.0])):
-        store.upsert(Document(name, id_=name), [TextNode(name, f"{name}/0", embedding=np.array(vector, np.float32))])
+    for name, vector in (
+        ("east", [1.0, 0.0]),
+        ("north", [0.0, 1.0]),
+        ("twin", [1.0, 0.0]),
+        ("nothing", [0.0, 0.0]),
+    ):
+        store.upsert(
+            Document(name, id_=name), [TextNode(name, f"{name}/0", embedding=np.array(vector, np.float32))]
+        )
     return store
 
 
-@pytest.mark.parametrize("mode", ["default", "mmr", "svm", "logistic_regression", "linear_regression", "hybrid"])
+@pytest.mark.parametrize(
+    "mode", ["default", "mmr", "svm", "logistic_regression", "linear_regression", "hybrid"]
+)
 def test_d17_a_question_keeps_no_vector_of_an_index(mode: str) -> None:
     store, bundle = compass(), QueryBundle("wind")
     for direction, nearest_one in (([1.0, 0.0], "east/0"), ([0.0, 1.0], "north/0")):
@@ -104,7 +115,9 @@ def test_d17_a_question_keeps_no_vector_of_an_index(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["default", "mmr"])
 def test_d33_zero_vector_scores_0_between_near_and_opposite(mode: str) -> None:
     store = compass()
-    store.upsert(Document("w", id_="west"), [TextNode("w", "west/0", embedding=np.array([-1, 0], np.float32))])
+    store.upsert(
+        Document("w", id_="west"), [TextNode("w", "west/0", embedding=np.array([-1, 0], np.float32))]
+    )
     options: dict[str, Any] = {"vector_store_query_mode": mode, "mmr_threshold": 1.0}
     found = VectorIndexRetriever(store, Facing([1, 0]), 9, **options).retrieve("wind")
     assert [(hit.node.id_, hit.score) for hit in found] == [
@@ -124,7 +137,9 @@ def test_d33_top_k_0_is_empty_and_documents_and_ties_count() -> None:
     assert VectorIndexRetriever(store, Facing([1, 0]), 0).retrieve("wind") == []
     found = VectorIndexRetriever(store, Facing([1, 0]), 9, doc_ids=["twin", "north"]).retrieve("wind")
     assert [hit.node.id_ for hit in found] == ["twin/0", "north/0"]
-    store.upsert(Document("first by name", id_="aaa"), [TextNode("x", "aaa", embedding=np.array([2, 0], np.float32))])
+    store.upsert(
+        Document("first by name", id_="aaa"), [TextNode("x", "aaa", embedding=np.array([2, 0], np.float32))]
+    )
     assert [hit.node.id_ for hit in VectorIndexRetriever(store, Facing([1, 0]), 3).retrieve("wind")] == [
         "east/0",
         "twin/0",
@@ -168,8 +183,12 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
 
 def test_d38_chroma_gives_all_passages_with_own_ids_and_cosines(tmp_path: Path) -> None:
     chromadb = pytest.importorskip("chromadb")
-    client = chromadb.PersistentClient(path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False))
-    store = ChromaVectorStore(chroma_collection=client.get_or_create_collection("quickstart"))  # squared distances
+    client = chromadb.PersistentClient(
+        path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False)
+    )
+    store = ChromaVectorStore(
+        chroma_collection=client.get_or_create_collection("quickstart")
+    )  # squared distances
     rows = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
     nodes = [TextNode(f"text {i}", f"passage number {i}", embedding=row) for i, row in enumerate(rows)]
     store.upsert(Document("x", id_="d"), nodes)

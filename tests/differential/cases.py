@@ -1,4 +1,5 @@
-"""What a differential case is: one input, run through LlamaIndex and through ragcore, and a verdict on the two outcomes.
+"""What a differential case is: one input, run through LlamaIndex and through ragcore, and a verdict on the
+two outcomes.
 
 An area is a module in `areas` with four functions. Inputs and outcomes are plain values, as JSON keeps them.
 

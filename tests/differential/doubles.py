@@ -1,4 +1,5 @@
-"""Doubles with the same behaviour on both sides: vectors of hashed words, models that say what a rule tells them to.
+"""Doubles with the same behaviour on both sides: vectors of hashed words, models that say what a rule tells
+them to.
 
 Each side's classes are made inside a function, so that this file imports neither of the two.
 """
@@ -109,7 +110,9 @@ def their_llm(rule: Rule, prompts: list[str] | None = None, window: int = 8000, 
         def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
             prompt = "\n".join(f"{message.role.value}: {message.content}" for message in messages)
             for piece in self.stream_complete(prompt):
-                yield ChatResponse(message=ChatMessage(role="assistant", content=piece.text), delta=piece.delta)
+                yield ChatResponse(
+                    message=ChatMessage(role="assistant", content=piece.text), delta=piece.delta
+                )
 
     return Scripted()
 

@@ -1,7 +1,8 @@
-"""LlamaIndex's side, in its own interpreter: `python -m tests.differential.peer`. A line of JSON names an area and has what its
-cases are given; the line that comes back has their outcomes.
+"""LlamaIndex's side, in its own interpreter: `python -m tests.differential.peer`. A line of JSON names an
+area and has what its cases are given; the line that comes back has their outcomes.
 
-Each area has a process of its own, forked from one that has LlamaIndex loaded, which takes longer than most areas do.
+Each area has a process of its own, forked from one that has LlamaIndex loaded, which takes longer than most
+areas do.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ LIMIT = 280.0  # seconds for an area
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reason` is "" where the outcomes are the same, "unexplained" where nothing accounts for the difference."""
+    """`reason` is "" where the outcomes are the same, "unexplained" where nothing accounts for the
+    difference."""
 
     case: Case
     theirs: Any
@@ -33,7 +34,8 @@ class Verdict:
 
 
 def compared(name: str, python: str = sys.executable, *, most: int | None = None) -> list[Verdict]:
-    """`python`: an interpreter that has llama-index-core 0.14.25. `most`: of how many cases, from all over the area."""
+    """`python`: an interpreter that has llama-index-core 0.14.25. `most`: of how many cases, from all over
+    the area."""
     chosen = area(name)
     cases = list(chosen.cases())
     cases = cases if most is None else spread(cases, most)
@@ -91,7 +93,8 @@ def _theirs(name: str, cases: list[Case], python: str) -> list[Any]:
 @cache
 def _peer(python: str) -> subprocess.Popen[str]:
     """One that runs, until this process ends."""
-    # Its keyword index orders ties by the hashes of strings: with one seed, the same cases differ at each run.
+    # Its keyword index orders ties by the hashes of strings: with one seed, the same cases differ at each
+    # run.
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "IS_TESTING": "1", "PYTHONHASHSEED": "0"}
     peer = subprocess.Popen(
         [python, "-W", "ignore", "-m", "tests.differential.peer"],

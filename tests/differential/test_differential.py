@@ -44,12 +44,18 @@ class Credulous:
 @pytest.mark.parametrize("name", area_names())
 def test_every_difference_has_a_reason(name: str, everything: bool) -> None:
     verdicts = compared(name, most=None if everything else 20)
-    unexplained = [(verdict.case.id_, verdict.theirs, verdict.ours) for verdict in verdicts if verdict.reason == "unexplained"]
+    unexplained = [
+        (verdict.case.id_, verdict.theirs, verdict.ours)
+        for verdict in verdicts
+        if verdict.reason == "unexplained"
+    ]
     assert not unexplained
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")
-def test_silent_peer_is_ended_with_its_child_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_peer_is_ended_with_its_child_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stuck = tmp_path / "python"
     stuck.write_text("#!/bin/sh\nsleep 100 &\nsleep 100\n", "utf-8")
     stuck.chmod(0o755)
@@ -103,9 +109,23 @@ def _accumulated(calls: Any, *said: str) -> dict[str, Any]:
         ("vector_search", "documents", "D33", COSINES, [COSINES[0], COSINES[3]], [COSINES[3], COSINES[0]]),
         ("vector_search", "documents", "D33", COSINES, [COSINES[0], COSINES[3]], [["n0", 7.0], ["n2", -5.0]]),
         ("vector_search", "zero-query", "D33", [[f"n{i}", math.nan] for i in range(5)], OF_ZERO, []),
-        ("vector_search", "zero-query", "D33", [[f"n{i}", math.nan] for i in range(5)], OF_ZERO, [["x", 0.0], *OF_ZERO[1:]]),
+        (
+            "vector_search",
+            "zero-query",
+            "D33",
+            [[f"n{i}", math.nan] for i in range(5)],
+            OF_ZERO,
+            [["x", 0.0], *OF_ZERO[1:]],
+        ),
         ("vector_search", "mmr-6", "1.10", LAST_PICK_ALONE, DIVERSE, [*DIVERSE[:2], ["n4", 0.9]]),
-        ("retrievers", "router-[1, 2]", "1.11", [FOUND_LAST, 1, 1], [FOUND_FIRST, 1, 1], [FOUND_FIRST[::-1], 1, 1]),
+        (
+            "retrievers",
+            "router-[1, 2]",
+            "1.11",
+            [FOUND_LAST, 1, 1],
+            [FOUND_FIRST, 1, 1],
+            [FOUND_FIRST[::-1], 1, 1],
+        ),
         (
             "retrievers",
             "one-question-two-indexes-0",
@@ -124,13 +144,17 @@ def _accumulated(calls: Any, *said: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_reason_explains_its_own_difference_only(name: str, id_: str, reason: str, theirs: Any, ours: Any, wrong: Any) -> None:
+def test_reason_explains_its_own_difference_only(
+    name: str, id_: str, reason: str, theirs: Any, ours: Any, wrong: Any
+) -> None:
     case = next(case for case in area(name).cases() if case.id_ == id_)
     assert reason_for(area(name), case, theirs, ours) == reason
     assert reason_for(area(name), case, theirs, wrong) == "unexplained"
 
 
-@pytest.mark.parametrize("wrong", [{**SCHEMA, "type": "tool"}, {**SCHEMA, "function": {**SCHEMA["function"], "name": "x"}}])
+@pytest.mark.parametrize(
+    "wrong", [{**SCHEMA, "type": "tool"}, {**SCHEMA, "function": {**SCHEMA["function"], "name": "x"}}]
+)
 def test_a_tool_is_shown_to_a_model_as_theirs_is_to_the_letter(wrong: Any) -> None:
     case = next(case for case in area("tools").cases() if case.id_ == "schema-nothing")
     assert reason_for(area("tools"), case, SCHEMA, wrong) == "unexplained"

@@ -1,4 +1,5 @@
-"""Files that are broken, locked, hostile or odd: each gives text or an error that says why, and nothing crashes or hangs."""
+"""Files that are broken, locked, hostile or odd: each gives text or an error that says why, and nothing
+crashes or hangs."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from tests.making import MAKERS, make_any
 from tests.sampling import examples, spread
 
 ROOT = Path(__file__).parents[2]
-with_files = pytest.mark.skipif(not (nasty.FILES / "manifest.jsonl").exists(), reason="the bad files are not here")
+with_files = pytest.mark.skipif(
+    not (nasty.FILES / "manifest.jsonl").exists(), reason="the bad files are not here"
+)
 SCANS = {
     "pdf_scanned/testOCR.pdf": "Happy New Year 2003!",
     "pdf_scanned/pdf_scanned_meeting_minutes.pdf": "Phase 1 completed successfully",
@@ -32,10 +35,13 @@ SCANS = {
 
 @with_files
 def test_bad_files_give_text_or_a_clear_error_and_change_nothing(everything: bool) -> None:
-    """One child reads them all, which a crash would end early. Pictures are left alone here: they take long."""
+    """One child reads them all, which a crash would end early. Pictures are left alone here: they take
+    long."""
     files = nasty.manifest() if everything else spread(nasty.manifest(), 60)
     found = nasty.outcomes(files, ocr=False, timeout=280)
-    wrong = {file["file"]: nasty.complaint(file, each, ocr=False) for file, each in zip(files, found, strict=True)}
+    wrong = {
+        file["file"]: nasty.complaint(file, each, ocr=False) for file, each in zip(files, found, strict=True)
+    }
     assert {name: complaint for name, complaint in wrong.items() if complaint} == {}
 
 
@@ -52,7 +58,11 @@ def test_scans_give_the_words_that_are_seen_on_them() -> None:
 def test_no_system_call_opens_or_fetches_what_a_file_names() -> None:
     """Libraries written in C open files without Python's knowing."""
     named = re.compile(r"couldnt_possibly_exist|xmltestdata|w3schools|www\.w3\.org|AF_INET")
-    files = [file for file in nasty.manifest() if file["category"] in ("bombs", "html_xml") and file["size"] < 50_000]
+    files = [
+        file
+        for file in nasty.manifest()
+        if file["category"] in ("bombs", "html_xml") and file["size"] < 50_000
+    ]
     order = "".join(json.dumps([str(nasty.FILES / file["file"]), None]) + "\n" for file in files)
     command = [
         "strace",
@@ -66,7 +76,9 @@ def test_no_system_call_opens_or_fetches_what_a_file_names() -> None:
         "benchmarks.nasty",
         "--read",
     ]
-    done = subprocess.run(command, input=order, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    done = subprocess.run(
+        command, input=order, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+    )
     assert len(done.stdout.splitlines()) == len(files)
     assert str(nasty.FILES / files[0]["file"]) in done.stderr
     assert [line for line in done.stderr.splitlines() if named.search(line)] == []
@@ -80,7 +92,9 @@ def _outcome(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("suffix", supported_suffixes())
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.binary(min_size=1, max_size=300))
 def test_random_bytes_of_any_name_give_text_or_an_error(suffix: str, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"random{suffix}"
@@ -89,7 +103,9 @@ def test_random_bytes_of_any_name_give_text_or_an_error(suffix: str, data: bytes
 
 
 @pytest.mark.parametrize("suffix", sorted(MAKERS))
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.binary(min_size=1, max_size=8)), min_size=1, max_size=6))
 def test_a_file_with_some_bytes_spoiled_gives_text_or_an_error(
     suffix: str, places: list[tuple[float, bytes]], tmp_path: Path

@@ -1,4 +1,5 @@
-"""What people and servers give that cannot work: each ends in a sentence for a person, and nothing else is lost by it.
+"""What people and servers give that cannot work: each ends in a sentence for a person, and nothing else is
+lost by it.
 
 Files go through the library's own worker; models are a real server on this machine that fails on request.
 """
@@ -101,7 +102,9 @@ def test_an_empty_file_is_refused_at_once(library: Library) -> None:
 
 
 def test_encrypted_file_asks_for_its_password_and_opens(library: Library, tmp_path: Path) -> None:
-    content = make_pdf(tmp_path / "secret.pdf", ["The safe is behind the clock."], password="open sesame").read_bytes()
+    content = make_pdf(
+        tmp_path / "secret.pdf", ["The safe is behind the clock."], password="open sesame"
+    ).read_bytes()
     row = add_and_read(library, "secret.pdf", content)
     assert row.problem is not None
     assert row.problem.needs_password

@@ -43,7 +43,9 @@ PART = {"type": "http.request", "body": b"The tower was " * 20, "more_body": Tru
 REST = {"type": "http.request", "body": b"built.", "more_body": False}
 
 
-def test_cut_off_upload_leaves_nothing_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cut_off_upload_leaves_nothing_and_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
     monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
     monkeypatch.setattr(library.worker, "start", lambda: None)

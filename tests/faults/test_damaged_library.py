@@ -1,4 +1,5 @@
-"""A library whose database or keys a disk has damaged: it says so when it starts, says what to do, and writes over nothing."""
+"""A library whose database or keys a disk has damaged: it says so when it starts, says what to do, and writes
+over nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from tests.lectern.jobs.libraries import add, paragraphs, worker_of
 
 @pytest.fixture(autouse=True, scope="module")
 def main_module() -> Iterator[None]:
-    """A script that `AppTest` ran stays the main module, which the processes of a later test would run again."""
+    """A script that `AppTest` ran stays the main module, which the processes of a later test would run
+    again."""
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
@@ -77,7 +79,9 @@ def read_screen(library: Library) -> str:
 
 @pytest.mark.parametrize("table", ["conversations", "passages", "files"])
 @pytest.mark.parametrize(
-    "data", [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700], ids=["ones", "zeros", "words"]
+    "data",
+    [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700],
+    ids=["ones", "zeros", "words"],
 )
 def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Path) -> None:
     overwrite_page(folder / "library.db", table, data)
@@ -103,7 +107,8 @@ def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "a.db", "CREATE TABLE IF NOT EXISTS words (word TEXT)")
     with database.transaction() as db:
         db.execute(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) INSERT INTO words SELECT i FROM n"
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) INSERT "
+            "INTO words SELECT i FROM n"
         )
     assert find_damage(database, 0.0) == ""
     overwrite_page(tmp_path / "a.db", "words", b"\xff" * 4096)
@@ -112,7 +117,16 @@ def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
     database.close()
 
 
-TEXTS = [b"", b"{", b'["secret"]', b"\xff\xfe\x00", b"\0" * 60, b'{"openai": "sec', b'{"openai": null}', b"null"]
+TEXTS = [
+    b"",
+    b"{",
+    b'["secret"]',
+    b"\xff\xfe\x00",
+    b"\0" * 60,
+    b'{"openai": "sec',
+    b'{"openai": null}',
+    b"null",
+]
 
 
 @pytest.mark.parametrize("data", TEXTS, ids=str)
@@ -150,7 +164,8 @@ PROGRAMS: dict[str, Callable[[Path], list[str]]] = {
     "the application": lambda folder: [
         "-c",
         "import anyio, resource\nfrom lectern.ui.server.app import lifespan\n"
-        "async def run():\n    async with lifespan(None):\n        print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
+        "async def run():\n    async with lifespan(None):\n        "
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
         "anyio.run(run)",
     ],
     "the worker": lambda folder: [
@@ -173,7 +188,11 @@ def test_the_soft_limit_of_open_files_is_raised(program: Callable[[Path], list[s
     )
     done = subprocess.run(
         [sys.executable, "-c", limited, sys.executable, *program(tmp_path)],
-        env={"LECTERN_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={
+            "LECTERN_HOME": str(tmp_path),
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
         stdin=subprocess.PIPE,
         capture_output=True,
         text=True,

@@ -1,4 +1,5 @@
-"""A library whose file of vectors is cut short, altered or gone: it answers by words meanwhile, and mends itself."""
+"""A library whose file of vectors is cut short, altered or gone: it answers by words meanwhile, and mends
+itself."""
 
 from __future__ import annotations
 
@@ -62,8 +63,12 @@ def find_answering_file(library: Library) -> str:
     return str(answer.source_nodes[0].node.metadata["file_name"])
 
 
-@pytest.mark.parametrize("damage", [cut_short, turn_a_bit, Path.unlink], ids=["truncated", "bit-flipped", "missing"])
-def test_it_answers_by_words_and_is_made_anew_by_a_worker(damage: Callable[[Path], None], library: Library) -> None:
+@pytest.mark.parametrize(
+    "damage", [cut_short, turn_a_bit, Path.unlink], ids=["truncated", "bit-flipped", "missing"]
+)
+def test_it_answers_by_words_and_is_made_anew_by_a_worker(
+    damage: Callable[[Path], None], library: Library
+) -> None:
     (file,) = (library.folder / "vectors").iterdir()
     damage(file)
     assert find_answering_file(library) == "wheel.txt"
@@ -77,7 +82,9 @@ def test_it_answers_by_words_and_is_made_anew_by_a_worker(damage: Callable[[Path
 
 
 @pytest.mark.parametrize("damage", [cut_short, Path.unlink], ids=["truncated", "missing"])
-def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path], None], library: Library) -> None:
+def test_files_are_added_replaced_and_deleted_meanwhile(
+    damage: Callable[[Path], None], library: Library
+) -> None:
     (file,) = (library.folder / "vectors").iterdir()
     damage(file)
     worker = worker_of(library)
@@ -96,11 +103,15 @@ def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path],
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 100.0, 1e30], ids=str)
 @pytest.mark.parametrize("checksum", ["of these", "missing"])
-def test_invalid_vectors_are_not_searched_and_are_embedded_again(value: float, checksum: str, library: Library) -> None:
+def test_invalid_vectors_are_not_searched_and_are_embedded_again(
+    value: float, checksum: str, library: Library
+) -> None:
     """As an embedder that failed on a graphics card wrote them, or a library without checksums has them."""
     (path,) = (library.folder / "vectors").iterdir()
     with library.database.transaction() as db:
-        document, first, count = db.execute("SELECT seq, first_slot, passages FROM documents ORDER BY seq").fetchone()
+        document, first, count = db.execute(
+            "SELECT seq, first_slot, passages FROM documents ORDER BY seq"
+        ).fetchone()
         rows = np.fromfile(path, np.float32).reshape(-1, HashEmbedding().dimension)
         rows[first : first + count : 2] = value
         rows.tofile(path)

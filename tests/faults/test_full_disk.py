@@ -1,5 +1,5 @@
-"""A disk that takes nothing more, as it is full or may only be read: the library opens and answers from it, nothing that was
-ready is lost, what could not be done says why, and is done once there is room."""
+"""A disk that takes nothing more, as it is full or may only be read: the library opens and answers from it,
+nothing that was ready is lost, what could not be done says why, and is done once there is room."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def disks_can_be_made() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        return subprocess.run([*ALONE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+        return (
+            subprocess.run([*ALONE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode
+            == 0
+        )
     except FileNotFoundError:
         return False
 
@@ -65,8 +68,15 @@ pytestmark = pytest.mark.skipif(not disks_can_be_made(), reason="a small disk ca
 @pytest.fixture(scope="module")
 def alone() -> Iterator[subprocess.Popen[str]]:
     """A process with mounts that nobody else sees, which has imported what all tests need: see `serve`."""
-    command = [*ALONE, sys.executable, "-c", "from tests.faults import test_full_disk; test_full_disk.serve()"]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [
+        *ALONE,
+        sys.executable,
+        "-c",
+        "from tests.faults import test_full_disk; test_full_disk.serve()",
+    ]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         yield process
         assert process.stdin is not None
         process.stdin.close()
@@ -90,7 +100,8 @@ def on_a_disk(alone: subprocess.Popen[str], tmp_path: Path) -> OnADisk:
 
 
 def serve() -> None:
-    """Call each function in a process of its own, forked before this one has any threads, and answer with its exit status."""
+    """Call each function in a process of its own, forked before this one has any threads, and answer with its
+    exit status."""
     for line in sys.stdin:
         name, disk, log = json.loads(line)
         if process := os.fork():
@@ -170,7 +181,9 @@ def fill_it_up(disk: Path) -> None:
                 except RagError:
                     refused.add(change.name)
                 except OSError:
-                    if change.name not in ("ingest", "replace") or room > 0:  # what is given could not even be written
+                    if (
+                        change.name not in ("ingest", "replace") or room > 0
+                    ):  # what is given could not even be written
                         raise
                 answers(library)
                 texts, _ = is_sound(library)
@@ -179,12 +192,18 @@ def fill_it_up(disk: Path) -> None:
                         refused.add(change.name)
                         assert file.problem is not None
                         assert "not enough space" in file.problem.what or "No space" in file.problem.what
-                assert all(texts[name] in (BEFORE[name], change.after[name]) for name in BEFORE.keys() & change.after.keys())
+                assert all(
+                    texts[name] in (BEFORE[name], change.after[name])
+                    for name in BEFORE.keys() & change.after.keys()
+                )
             with library_of.opened() as library:
                 for file in library.files.all():
                     library.files.queue.retry(file.id)
                 with library.database.transaction() as db:
-                    for table in ("files", "index_versions"):  # of workers that could not even write that they end
+                    for table in (
+                        "files",
+                        "index_versions",
+                    ):  # of workers that could not even write that they end
                         db.execute(f"UPDATE {table} SET heartbeat = 0")
                 work(library)
                 change.make(library, lambda word: None)
@@ -245,7 +264,11 @@ def upload_to_it(disk: Path) -> None:
         assert library.secret == ticket
         answer = uploaded(library, PART, REST)
     told = json.loads(bytes(answer.body))
-    assert (answer.status_code, "not enough space on the disk" in told["what"], "Free some space" in told["hint"]) == (
+    assert (
+        answer.status_code,
+        "not enough space on the disk" in told["what"],
+        "Free some space" in told["hint"],
+    ) == (
         422,
         True,
         True,

@@ -1,9 +1,10 @@
-"""A library killed with SIGKILL at any moment of any change to it: it opens and answers, nothing that was ready is lost or
-doubled, all counts agree, what was not finished goes on to its end, and nothing is left on the disk that nobody knows.
+"""A library killed with SIGKILL at any moment of any change to it: it opens and answers, nothing that was
+ready is lost or doubled, all counts agree, what was not finished goes on to its end, and nothing is left on
+the disk that nobody knows.
 
-A process without threads (`drive`) forks one that makes the change and dies over it, and another that looks at what is left.
-Half of the moments are chosen: just before a statement that writes, or a step with a file (see `_die_at`). The others come
-by the clock.
+A process without threads (`drive`) forks one that makes the change and dies over it, and another that looks
+at what is left. Half of the moments are chosen: just before a statement that writes, or a step with a file
+(see `_die_at`). The others come by the clock.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="fork and signal
 
 ROOT = Path(__file__).parents[2]
 SIZE = 16  # tokens of a passage
-BEFORE = {f"{word}.txt": paragraphs(count, word) for word, count in (("kettle", 45), ("barrel", 40), ("wheel", 8))}
+BEFORE = {
+    f"{word}.txt": paragraphs(count, word) for word, count in (("kettle", 45), ("barrel", 40), ("wheel", 8))
+}
 FILE_STEPS = frozenset(
     {"fsync", "write", "truncate", "unlink", "replace", "rename", "mkdir", "rmdir", "flush"}
 )  # by the names of the C functions
@@ -58,7 +61,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to a library of `BEFORE`; the files in it afterwards. `size`: of its passages afterwards."""
+    """What is done to a library of `BEFORE`; the files in it afterwards. `size`: of its passages
+    afterwards."""
 
     name: str
     make: Callable[[Library, Say], None]
@@ -115,7 +119,11 @@ def _rebuild(library: Library, say: Say) -> None:
     work(library)
 
 
-INGESTED = {"crane.txt": paragraphs(70, "crane"), "lamp.txt": paragraphs(9, "lamp"), "rope.txt": paragraphs(7, "rope")}
+INGESTED = {
+    "crane.txt": paragraphs(70, "crane"),
+    "lamp.txt": paragraphs(9, "lamp"),
+    "rope.txt": paragraphs(7, "rope"),
+}
 REPLACED = {"barrel.txt": paragraphs(20, "barrel") + "\n\n" + paragraphs(45, "wagon")}
 CHANGES = [
     Change("ingest", _ingest, BEFORE | INGESTED),
@@ -145,12 +153,14 @@ def _driven(folder: Path, *, seed: int, rounds: int, least: int, address: str = 
     print(done.stdout)
 
 
-# --- the process that forks ----------------------------------------------------------------------------------------------
+# --- the process that forks
+# ----------------------------------------------------------------------------------------------
 
 
 def drive(folder: str, seed: int, rounds: int, least: int, address: str = "") -> None:
-    """Kill every change at `rounds` chosen moments and at as many by the clock, and check what is left each time. Of those that
-    are no rebuild, at least so many must have been killed, and not have come to their end before."""
+    """Kill every change at `rounds` chosen moments and at as many by the clock, and check what is left each
+    time. Of those that are no rebuild, at least so many must have been killed, and not have come to their end
+    before."""
     place = Path(folder)
     template = place / "template"
     index_versions.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
@@ -175,14 +185,18 @@ def drive(folder: str, seed: int, rounds: int, least: int, address: str = "") ->
                 within *= 0.9
             tried += 1
         seconds = time.monotonic() - began
-        print(f"{change.name}: killed at {at_steps} of {steps} steps, {by_clock} moments of {took:.2f} s, in {seconds:.1f} s")
+        print(
+            f"{change.name}: killed at {at_steps} of {steps} steps, {by_clock} moments of {took:.2f} s, "
+            f"in {seconds:.1f} s"
+        )
         killed += (at_steps + by_clock) * (change.name != "rebuild")
     if killed < least:
         raise SystemExit(f"only {killed} were killed in the middle of it")
 
 
 class Killing:
-    """Of one library again and again. In a folder it is a copy of a template each time, on a server it is set right."""
+    """Of one library again and again. In a folder it is a copy of a template each time, on a server it is set
+    right."""
 
     def __init__(self, folder: Path, template: Path, address: str) -> None:
         self.folder = folder
@@ -225,7 +239,9 @@ class Killing:
         assert ended in (0, -signal.SIGKILL), ended
         status, _ = _forked(lambda say: self._look(change, set(said)))
         if status:
-            raise SystemExit(f"after {change.name} was killed at step {at} or after {after} seconds, with {said} said")
+            raise SystemExit(
+                f"after {change.name} was killed at step {at} or after {after} seconds, with {said} said"
+            )
         self.renew()
         return ended == -signal.SIGKILL
 
@@ -256,7 +272,9 @@ class Killing:
             work(library)
             texts, size = is_sound(library)
             for name in BEFORE.keys() | change.after.keys():
-                allowed = {change.after.get(name)} if name in said else {BEFORE.get(name), change.after.get(name)}
+                allowed = (
+                    {change.after.get(name)} if name in said else {BEFORE.get(name), change.after.get(name)}
+                )
                 assert texts.get(name) in allowed, name
             assert texts.keys() <= BEFORE.keys() | change.after.keys()
             assert size == change.size if "rebuild" in said else size in (SIZE, change.size)
@@ -324,7 +342,8 @@ def _die_at(step: int, library: Library) -> Callable[[], int]:
 
 
 def in_this_process() -> None:
-    """Have files read here. A process for it would take most of the time; test_worker_faults.py kills workers that have one."""
+    """Have files read here. A process for it would take most of the time; test_worker_faults.py kills workers
+    that have one."""
     worker.read_isolated = _here(read_file)
     worker.unpack_isolated = _here(unpack)
 
@@ -338,7 +357,8 @@ def _here(work: Callable[..., Any]) -> Callable[..., Any]:
     return done
 
 
-# --- what must be true ---------------------------------------------------------------------------------------------------
+# --- what must be true
+# ---------------------------------------------------------------------------------------------------
 
 
 def _set_right(library: Library) -> None:
@@ -384,7 +404,9 @@ def is_sound(library: Library) -> tuple[Texts, int]:
         np.testing.assert_allclose([node.embedding for node in nodes], rows, atol=1e-6)
         hit = store.search(rows[-1], 1)[0]
         assert hit.score == pytest.approx(1.0, abs=1e-5)
-        assert sorted(id_ for owner, id_ in having_the_word if owner == row.id_) == sorted(node.id_ for node in nodes)
+        assert sorted(id_ for owner, id_ in having_the_word if owner == row.id_) == sorted(
+            node.id_ for node in nodes
+        )
     for file in files.values():
         if file.stage is Stage.READY:
             assert file.passages == len(store.passage_ids(file.id))
@@ -402,8 +424,12 @@ def _tables_agree(library: Library, total: int) -> None:
     """The passages of the current index: in the tables, in the words, and in the file of vectors."""
     name = library.store.versions.current().name
     with library.database.snapshot() as db:
-        index = db.execute("SELECT id, passages, slots, dimension, file FROM indexes WHERE name = ?", (name,)).fetchone()
-        passages = "SELECT count(*) FROM passages p JOIN documents d ON d.seq = p.document WHERE d.index_id = ?"
+        index = db.execute(
+            "SELECT id, passages, slots, dimension, file FROM indexes WHERE name = ?", (name,)
+        ).fetchone()
+        passages = (
+            "SELECT count(*) FROM passages p JOIN documents d ON d.seq = p.document WHERE d.index_id = ?"
+        )
         assert db.execute(passages, (index["id"],)).fetchone()[0] == index["passages"] == total
         words = "SELECT sum(living) FROM keyword_segments WHERE index_id = ?"
         assert db.execute(words, (index["id"],)).fetchone()[0] == total
@@ -422,7 +448,8 @@ def answers(library: Library) -> None:
 
 
 def _holds_nothing_else(library: Library) -> None:
-    """No drafts of what is finished, nothing of what waits, no index but the current one, no file that nobody names."""
+    """No drafts of what is finished, nothing of what waits, no index but the current one, no file that nobody
+    names."""
     current = library.store.versions.current().name
     with library.database.snapshot() as db:
         for column in ("owner FROM drafts", "file_id FROM links"):
@@ -438,7 +465,11 @@ def _holds_nothing_else(library: Library) -> None:
             paths = {row["path"] for row in db.execute("SELECT path FROM file_chunks WHERE file_id != ''")}
         assert paths == {file.path for file in files}
         return
-    held = {str(path.relative_to(library.folder)) for path in (library.folder / "files").rglob("*") if path.is_file()}
+    held = {
+        str(path.relative_to(library.folder))
+        for path in (library.folder / "files").rglob("*")
+        if path.is_file()
+    }
     assert held == {file.path for file in files}
     assert {path.name for path in (library.folder / "files").iterdir()} == {file.id for file in files}
     with library.database.snapshot() as db:

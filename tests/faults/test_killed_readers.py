@@ -1,4 +1,5 @@
-"""The process that reads a file, and tesseract, killed by the system: one file says so at most, and the next is read."""
+"""The process that reads a file, and tesseract, killed by the system: one file says so at most, and the next
+is read."""
 
 from __future__ import annotations
 
@@ -70,7 +71,9 @@ def test_file_whose_reader_was_killed_fails_and_the_next_is_read(tmp_path: Path)
     assert read(written(tmp_path / "two.txt", "two")).text == "two"
 
 
-def test_a_picture_on_which_tesseract_is_killed_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_on_which_tesseract_is_killed_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = written(
         tmp_path / "tesseract",
         '#!/bin/sh\ncase "$1" in --list-langs) echo languages:; echo eng;; *) kill -KILL $$;; esac\n',

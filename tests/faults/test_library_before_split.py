@@ -1,9 +1,10 @@
-"""A library of sample documents, made when all code was in `ragcore`: it opens, holds the same, and answers the same.
+"""A library of sample documents, made when all code was in `ragcore`: it opens, holds the same, and answers
+the same.
 
     python -m tests.faults.test_library_before_split
 
-writes what library_before_split.zip holds and answers into the .json, for a change that is meant to give other answers. The zip
-is made only where it is missing: it stays as the code before the split made it.
+writes what library_before_split.zip holds and answers into the .json, for a change that is meant to give
+other answers. The zip is made only where it is missing: it stays as the code before the split made it.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def answer(library: Library, conversation: Conversation, ask: Ask) -> None:
 
 
 def describe(message: Message) -> dict[str, Any]:
-    places = [[one.number, one.file_name, one.page_label, one.start, one.end, one.score] for one in message.sources]
+    places = [
+        [one.number, one.file_name, one.page_label, one.start, one.end, one.score] for one in message.sources
+    ]
     return {"role": message.role, "text": message.text, "state": message.state, "sources": places}
 
 
@@ -81,12 +84,23 @@ def describe_contents(library: Library) -> dict[str, Any]:
     return {
         "counts": {"files": status.files, "passages": status.passages},
         "settings": {part: {name: settings[part][name] for name in names} for part, names in CHANGES.items()},
-        "files": {file.name: [file.stage.value, file.size, file.pages, file.passages] for file in library.files.all()},
+        "files": {
+            file.name: [file.stage.value, file.size, file.pages, file.passages]
+            for file in library.files.all()
+        },
         "texts": {name: [len(text), content_hash(text, {})] for name, text in texts.items()},
         "damaged": library.store.current.verify(),
-        "conversations": {one.title: [describe(message) for message in library.conversations.messages(one.id)] for one in kept},
+        "conversations": {
+            one.title: [describe(message) for message in library.conversations.messages(one.id)]
+            for one in kept
+        },
         "verdicts": [[one.good, one.word] for each in kept for one in library.feedback.of(each.id).values()],
-        "checks": [[one.text, one.verdict] for each in kept for found in library.checks.of(each.id).values() for one in found],
+        "checks": [
+            [one.text, one.verdict]
+            for each in kept
+            for found in library.checks.of(each.id).values()
+            for one in found
+        ],
         "prompts": [[one.number, *one.texts] for one in library.prompts.history("text_qa") if one.number],
         "questions": [
             [each.name, each.state, one.text, one.answers, [wanted.document for wanted in one.expected]]
@@ -105,7 +119,9 @@ def describe_all(folder: Path) -> dict[str, Any]:
     for index in Indexes(folder).all()[1:]:
         with closing(Library.open(index.where)) as library:
             others.append([index.name, library.settings.ingest.chunk_size, library.status().passages])
-    plain: dict[str, Any] = json.loads(json.dumps({"contents": contents, "answers": answers, "others": others}))
+    plain: dict[str, Any] = json.loads(
+        json.dumps({"contents": contents, "answers": answers, "others": others})
+    )
     return plain
 
 
@@ -144,11 +160,20 @@ def make(folder: Path) -> None:
         _, first, _, second = library.conversations.messages(conversation.id)
         library.feedback.give(first.id, Verdict(good=True))
         library.feedback.give(second.id, Verdict(good=False, word="too short"))
-        library.checks.keep(first.id, first.text, [CheckedSentence(0, len(first.text), first.text, "supported", 0)])
+        library.checks.keep(
+            first.id, first.text, [CheckedSentence(0, len(first.text), first.text, "supported", 0)]
+        )
         system, user = library.prompts.in_use("text_qa").texts
         library.prompts.save("text_qa", [f"{system}\n- Be polite.", user])
-        dog = Question("May I bring a dog?", ("one dog of any size",), (ExpectedSource("visitor-questions-2025.html"),), "dog")
-        library.evaluations.add_set("Visitors", [dog, Question("When does the last car leave?", ("20.30",), id="car")])
+        dog = Question(
+            "May I bring a dog?",
+            ("one dog of any size",),
+            (ExpectedSource("visitor-questions-2025.html"),),
+            "dog",
+        )
+        library.evaluations.add_set(
+            "Visitors", [dog, Question("When does the last car leave?", ("20.30",), id="car")]
+        )
         library.evaluations.keep_setting(Setting("many passages", Ask("", top_k=12)))
 
 

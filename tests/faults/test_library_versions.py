@@ -1,4 +1,5 @@
-"""A library made by another version of the program: an earlier one's is brought up to date, a newer one's is left as it is."""
+"""A library made by another version of the program: an earlier one's is brought up to date, a newer one's is
+left as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from ragcore.errors import StoreError
 from ragcore.sql import sqlite
 from tests.faults.test_store_faults import check, direction, item
 
-EARLIER = Path(__file__).with_name("earlier_version.sql")  # what the first version stored: documents 1 and 3, once also 2
+EARLIER = Path(__file__).with_name(
+    "earlier_version.sql"
+)  # what the first version stored: documents 1 and 3, once also 2
 EARLIER_FILE = "1-0883c9f39a6e3660.f32"
 
 
@@ -43,12 +46,16 @@ def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) ->
         assert check(opened.store.current, tmp_path) == {1, 3}
         assert opened.files.get("d1").ready
         (conversation,) = opened.conversations.all()
-        assert [message.text for message in opened.conversations.messages(conversation.id)] == ["What is word1?"]
+        assert [message.text for message in opened.conversations.messages(conversation.id)] == [
+            "What is word1?"
+        ]
         assert opened.store.current.verify() == []
         opened.store.upsert(*item(4, 2))
         opened.store.delete("d3")
         assert check(opened.store.current, tmp_path) == {1, 4}
-        tables = [row["name"] for row in opened.database.connection().execute("SELECT name FROM sqlite_master")]
+        tables = [
+            row["name"] for row in opened.database.connection().execute("SELECT name FROM sqlite_master")
+        ]
         assert not [name for name in tables if name.startswith("keywords_")]
         assert opened.database.connection().execute("PRAGMA user_version").fetchone()[0] == sqlite.VERSION
     with library(tmp_path) as opened:
@@ -86,7 +93,9 @@ def test_library_of_a_newer_version_is_refused_unchanged(tmp_path: Path) -> None
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute(f"PRAGMA user_version = {sqlite.VERSION + 1}")
     before = (tmp_path / "library.db").read_bytes()
-    with pytest.raises(StoreError, match=f"made by a newer version of Lectern.*version {sqlite.VERSION + 1}") as caught:
+    with pytest.raises(
+        StoreError, match=f"made by a newer version of Lectern.*version {sqlite.VERSION + 1}"
+    ) as caught:
         Library(tmp_path, embedder=HashEmbedding()).store.documents()
     assert "Update Lectern" in caught.value.hint
     assert (tmp_path / "library.db").read_bytes() == before

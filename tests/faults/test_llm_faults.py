@@ -1,4 +1,5 @@
-"""A model server that fails: each failure is an error in words, is tried again where that helps, and loses nothing."""
+"""A model server that fails: each failure is an error in words, is tried again where that helps, and loses
+nothing."""
 
 from __future__ import annotations
 
@@ -52,11 +53,15 @@ class Naps:
         self.seconds.append(seconds)
 
 
-def open_openai(url: str, model: str = "tiny", timeout: float = 5.0, sleep: Callable[[float], None] | None = None) -> ServedLLM:
+def open_openai(
+    url: str, model: str = "tiny", timeout: float = 5.0, sleep: Callable[[float], None] | None = None
+) -> ServedLLM:
     return OpenAICompatibleLLM(model, url, api_key=KEY, timeout=timeout, sleep=sleep or Naps())
 
 
-def open_ollama(url: str, model: str = "tiny", timeout: float = 5.0, sleep: Callable[[float], None] | None = None) -> ServedLLM:
+def open_ollama(
+    url: str, model: str = "tiny", timeout: float = 5.0, sleep: Callable[[float], None] | None = None
+) -> ServedLLM:
     return Ollama(model, url, request_timeout=timeout, sleep=sleep or Naps())
 
 
@@ -114,7 +119,10 @@ def test_no_computer_of_that_name(opened: Open, ask: Ask, monkeypatch: pytest.Mo
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with closing(opened("http://no-such-host.test:1234")) as llm, pytest.raises(LLMUnavailableError) as caught:
+    with (
+        closing(opened("http://no-such-host.test:1234")) as llm,
+        pytest.raises(LLMUnavailableError) as caught,
+    ):
         ask(llm)
     assert str(caught.value) == "No computer called no-such-host.test:1234 can be found."
 
@@ -145,7 +153,10 @@ def test_a_computer_that_does_not_pick_up(opened: Open) -> None:
 
 def test_silence_before_the_answer_times_out_without_retry(opened: Open, ask: Ask) -> None:
     naps = Naps()
-    with failing((), Fault(silent_after=0)) as server, closing(opened(server.url, timeout=0.3, sleep=naps)) as llm:
+    with (
+        failing((), Fault(silent_after=0)) as server,
+        closing(opened(server.url, timeout=0.3, sleep=naps)) as llm,
+    ):
         started = time.perf_counter()
         with pytest.raises(LLMTimeoutError, match=r"has not responded for 0\.\d+ seconds") as caught:
             ask(llm)
@@ -168,7 +179,10 @@ def test_silence_in_a_stream_times_out_after_its_pieces(opened: Open) -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_refused(opened: Open, ask: Ask, status: int) -> None:
     naps = Naps()
-    with failing((), error(status, f"bad key {KEY}")) as server, closing(opened(server.url, sleep=naps)) as llm:
+    with (
+        failing((), error(status, f"bad key {KEY}")) as server,
+        closing(opened(server.url, sleep=naps)) as llm,
+    ):
         with pytest.raises(
             LLMAuthError, match="does not accept the key" if opened is open_openai else "requires a key"
         ) as caught:
@@ -179,7 +193,10 @@ def test_a_key_that_is_refused(opened: Open, ask: Ask, status: int) -> None:
 
 
 def test_a_model_that_the_server_does_not_have(opened: Open, ask: Ask) -> None:
-    with ScriptedServer(models=("llama3:8b", "mistral")) as server, closing(opened(server.url, model="gpt-9")) as llm:
+    with (
+        ScriptedServer(models=("llama3:8b", "mistral")) as server,
+        closing(opened(server.url, model="gpt-9")) as llm,
+    ):
         with pytest.raises(UnknownModelError, match="has no model 'gpt-9'") as caught:
             ask(llm)
         assert len(server.chats) == 1
@@ -193,7 +210,13 @@ def test_a_model_that_the_server_does_not_have(opened: Open, ask: Ask) -> None:
     [
         (400, "{\"detail\": \"Server is pinned to 'a'; requested 'tiny'.\"}"),
         (404, '{"error": "model \\"tiny\\" not found, try pulling it first"}'),
-        (404, '{"object": "error", "message": "The model `tiny` does not exist.", "type": "NotFoundError", "code": 404}'),
+        (
+            404,
+            (
+                '{"object": "error", "message": "The model `tiny` does not exist.", "type": '
+                '"NotFoundError", "code": 404}'
+            ),
+        ),
         (400, '{"error": {"message": "tiny is not a valid model ID", "code": 400}}'),
         (400, '{"error": {"message": "Invalid model name passed in model=tiny"}}'),
     ],
@@ -227,7 +250,9 @@ def test_something_else_that_answers_at_the_address(opened: Open, ask: Ask, faul
     with (
         failing((), fault) as server,
         closing(opened(server.url, sleep=naps)) as llm,
-        pytest.raises(WrongServerError, match=r"Something answers at 127\.0\.0\.1:\d+, but it is not") as caught,
+        pytest.raises(
+            WrongServerError, match=r"Something answers at 127\.0\.0\.1:\d+, but it is not"
+        ) as caught,
     ):
         ask(llm)
     assert not caught.value.retryable
@@ -273,7 +298,10 @@ def test_credit_that_is_used_up_is_not_asked_for_again() -> None:
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_server_that_fails_is_asked_twice_more(opened: Open, ask: Ask, status: int) -> None:
     naps = Naps()
-    with failing((), error(status, "out of\nmemory.")) as server, closing(opened(server.url, sleep=naps)) as llm:
+    with (
+        failing((), error(status, "out of\nmemory.")) as server,
+        closing(opened(server.url, sleep=naps)) as llm,
+    ):
         with pytest.raises(LLMServerError, match=r"reported an internal error: out of memory\.$"):
             ask(llm)
         assert len(server.chats) == 3
@@ -292,7 +320,9 @@ def test_a_refusal_without_a_word(opened: Open, ask: Ask) -> None:
         ask(llm)
 
 
-def test_a_line_or_a_body_that_never_ends_is_given_up(opened: Open, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_or_a_body_that_never_ends_is_given_up(
+    opened: Open, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
     good = {"choices": [choice], "message": {"content": "Hi"}, "done": True}  # but for the spaces that follow
     monkeypatch.setattr(http, "MAX_LINE", 100_000)
@@ -330,11 +360,16 @@ def test_a_gateway_that_answers_with_a_page(opened: Open) -> None:
     "fault",
     [
         FAULTS["context"],
-        error(400, "the request exceeds the available context size. try increasing it", code="exceed_context_size_error"),
+        error(
+            400,
+            "the request exceeds the available context size. try increasing it",
+            code="exceed_context_size_error",
+        ),
         Fault(400, '{"error": "the input length exceeds the context length"}'),
         Fault(
             400,
-            '{"object": "error", "message": "\'max_tokens\' is too large: 5000. This model\'s maximum context length is 2048"}',
+            '{"object": "error", "message": "\'max_tokens\' is too large: 5000. This model\'s maximum '
+            'context length is 2048"}',
         ),
         Fault(413, ""),
     ],
@@ -407,7 +442,9 @@ def test_error_in_a_stream_uses_the_server_s_words(opened: Open) -> None:
         assert len(server.chats) == 1
 
 
-@pytest.mark.parametrize("fault", [Fault(cut_after=0), Fault(ends_after=0), Fault(error_after=0)], ids=["cut", "ends", "error"])
+@pytest.mark.parametrize(
+    "fault", [Fault(cut_after=0), Fault(ends_after=0), Fault(error_after=0)], ids=["cut", "ends", "error"]
+)
 def test_stream_failing_before_its_first_piece_is_retried(opened: Open, fault: Fault) -> None:
     with failing([fault, fault]) as server, closing(opened(server.url)) as llm:
         assert streamed(llm) == ANSWER
@@ -429,7 +466,9 @@ def test_an_error_object_where_the_answer_should_be(opened: Open, ask: Ask) -> N
         ask(llm)
 
 
-def test_the_key_is_in_no_error_log_or_repr(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_key_is_in_no_error_log_or_repr(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     caplog.set_level(logging.DEBUG)
     seen: list[str] = []
     for fault in (
@@ -464,7 +503,9 @@ def test_no_key_is_sent_where_none_is_given() -> None:
         assert "authorization" not in server.requests[0].headers
 
 
-def test_environment_proxy_is_not_used_for_local_servers(opened: Open, nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_proxy_is_not_used_for_local_servers(
+    opened: Open, nobody: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, nobody)
     with failing(()) as server, closing(opened(server.url)) as llm:
@@ -473,9 +514,29 @@ def test_environment_proxy_is_not_used_for_local_servers(opened: Open, nobody: s
 
 ODD = [
     {"choices": [{"delta": "word", "message": "word"}]},
-    {"choices": [{"delta": ["word"], "message": {"content": "word", "tool_calls": "none"}, "finish_reason": "stop"}]},
-    {"choices": [{"delta": {"tool_calls": 7}, "message": {"content": None, "tool_calls": [7]}, "finish_reason": "stop"}]},
-    {"choices": [{"delta": {"tool_calls": [{"index": None, "function": "f"}]}, "message": {}, "finish_reason": "stop"}]},
+    {
+        "choices": [
+            {"delta": ["word"], "message": {"content": "word", "tool_calls": "none"}, "finish_reason": "stop"}
+        ]
+    },
+    {
+        "choices": [
+            {
+                "delta": {"tool_calls": 7},
+                "message": {"content": None, "tool_calls": [7]},
+                "finish_reason": "stop",
+            }
+        ]
+    },
+    {
+        "choices": [
+            {
+                "delta": {"tool_calls": [{"index": None, "function": "f"}]},
+                "message": {},
+                "finish_reason": "stop",
+            }
+        ]
+    },
     {"message": {"content": "", "tool_calls": "none"}, "done": True},
     {"message": {"content": "", "tool_calls": [None, {"function": "f"}]}, "done": True},
     {"message": ["word"], "done": True},
@@ -485,6 +546,8 @@ ODD = [
 
 @pytest.mark.parametrize("body", [json.dumps(odd) for odd in ODD] + ["[" * 100_000], ids=range(len(ODD) + 1))
 @pytest.mark.parametrize("ask", [whole, lambda llm: "".join(llm.stream(CALL))], ids=["whole", "stream"])
-def test_odd_answer_is_read_as_far_as_possible_or_an_error(opened: Open, ask: Callable[[LLM], str], body: str) -> None:
+def test_odd_answer_is_read_as_far_as_possible_or_an_error(
+    opened: Open, ask: Callable[[LLM], str], body: str
+) -> None:
     with ScriptedServer(always=Fault(200, body)) as server, suppress(LLMError):
         assert ask(opened(server.url)) in ("word", "")  # "": it calls a tool

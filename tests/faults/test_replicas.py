@@ -1,5 +1,5 @@
-"""Two applications and three workers on one library of a PostgreSQL server, as on five machines. One worker is killed in the
-middle of its work: nothing is lost or doubled, and both applications show the same."""
+"""Two applications and three workers on one library of a PostgreSQL server, as on five machines. One worker
+is killed in the middle of its work: nothing is lost or doubled, and both applications show the same."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ class App:
         return False
 
     def upload(self, name: str, text: str, secret: bytes) -> dict[str, str]:
-        request = urllib.request.Request(f"{self.url}/api/upload?name={quote(name)}", text.encode(), method="PUT")
+        request = urllib.request.Request(
+            f"{self.url}/api/upload?name={quote(name)}", text.encode(), method="PUT"
+        )
         request.add_header("x-lectern-ticket", ticket(secret))
         with urllib.request.urlopen(request, timeout=60) as answer:
             return dict(json.load(answer))
@@ -78,7 +80,9 @@ def started(command: list[str], home: Path, address: str) -> Iterator[subprocess
     home.mkdir()
     environment = {**os.environ, "LECTERN_HOME": str(home), DATABASE: address, "OMP_NUM_THREADS": "1"}
     with (home / "said.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
     try:
         yield process
     finally:
@@ -106,12 +110,16 @@ def until(reached: Callable[[], object], seconds: float = 120.0) -> None:
 def text_of(number: int) -> str:
     """Longer ones among them, so that a worker can be killed over one."""
     lines = [f"Tower {number} was built by Ada Penrose in {1500 + number}. It has {number} windows."]
-    lines += [f"In year {year} the lamp of tower {number} burnt for {year + number} nights." for year in range(number % 6 * 60)]
+    lines += [
+        f"In year {year} the lamp of tower {number} burnt for {year + number} nights."
+        for year in range(number % 6 * 60)
+    ]
     return "\n\n".join(lines)
 
 
 def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]]) -> bool:
-    """Whether one of them is embedding a file: it is held, so that the file stays in its hands, and killed."""
+    """Whether one of them is embedding a file: it is held, so that the file stays in its hands, and
+    killed."""
     embedding = "SELECT worker FROM files WHERE stage = 'embedding'"
     for process in workers:
         os.killpg(process.pid, signal.SIGSTOP)
@@ -128,7 +136,12 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
 def test_two_applications_and_three_workers_survive_a_kill(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]
-    serving = [sys.executable, "-m", "lectern.cli", "--no-token"]  # as behind a proxy, which several applications need
+    serving = [
+        sys.executable,
+        "-m",
+        "lectern.cli",
+        "--no-token",
+    ]  # as behind a proxy, which several applications need
     with ExitStack() as running:
         library = Library(address, local=tmp_path / "here")
         running.callback(library.close)
@@ -156,7 +169,9 @@ def test_two_applications_and_three_workers_survive_a_kill(tmp_path: Path) -> No
         assert_whole(library, files, given)
 
         second = [upload(numbered, to=1) for numbered in enumerate(given)]  # each to the other application
-        assert [(answer["outcome"], answer["id"]) for answer in second] == [("duplicate", answer["id"]) for answer in first]
+        assert [(answer["outcome"], answer["id"]) for answer in second] == [
+            ("duplicate", answer["id"]) for answer in first
+        ]
         assert_answered_from_both(address, library, tmp_path)
 
 
@@ -175,7 +190,9 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
         working = thread.submit(retry_while_away, worker.run_once)
         assert embedder.asked.wait(30)
         with stopped_server():
-            with pytest.raises(StoreError, match=r"PostgreSQL server of .* (does not answer|ended the connection)") as caught:
+            with pytest.raises(
+                StoreError, match=r"PostgreSQL server of .* (does not answer|ended the connection)"
+            ) as caught:
                 files.all()
             assert caught.value.retryable
             run.stop()  # its end cannot be written now

@@ -113,7 +113,9 @@ def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) ->
         assert len(list((tmp_path / "vectors").iterdir())) == 1
 
 
-@pytest.mark.parametrize(("owner", "stage"), [(DiskStore, "_insert"), (DiskStore, "_add_terms"), (IndexVectors, "append")])
+@pytest.mark.parametrize(
+    ("owner", "stage"), [(DiskStore, "_insert"), (DiskStore, "_add_terms"), (IndexVectors, "append")]
+)
 def test_a_put_that_fails_half_way_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, stage: str
 ) -> None:
@@ -200,7 +202,9 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
         sound = [id_ for id_ in ("d1", "d2", "d3") if id_ not in damaged]
         everything = store.search(direction(1), 99)
         assert {str(hit.node.ref_doc_id) for hit in everything} == set(sound)
-        assert {str(hit.node.ref_doc_id) for hit in store.search(direction(1), 99, Scope(["d1", "d2", "d3"]))} == set(sound)
+        assert {
+            str(hit.node.ref_doc_id) for hit in store.search(direction(1), 99, Scope(["d1", "d2", "d3"]))
+        } == set(sound)
         assert len(store.candidates().ids) == 3 * len(sound)
         assert [node.embedding is None for node in store.nodes(["d1/0", "d2/0"])] == ["d1" in damaged, True]
         assert {hit.node.ref_doc_id for hit in store.keyword_search("part0", 5)} == {"d1", "d2", "d3"}
@@ -213,8 +217,12 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
         assert ties == [f"d{number}/{i}" for number in (1, 2, 3, 4) for i in range(3)]
 
 
-@pytest.mark.parametrize(("damage", "words"), [(cut_short, "holds 318 bytes, but 576 bytes"), (Path.unlink, "is missing")])
-def test_missing_vectors_are_damaged_until_verified(tmp_path: Path, damage: Callable[[Path], None], words: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "words"), [(cut_short, "holds 318 bytes, but 576 bytes"), (Path.unlink, "is missing")]
+)
+def test_missing_vectors_are_damaged_until_verified(
+    tmp_path: Path, damage: Callable[[Path], None], words: str
+) -> None:
     with opened(tmp_path) as store:
         for number in (1, 2, 3):
             store.upsert(*item(number))
@@ -277,7 +285,12 @@ def test_dropping_an_index_removes_it_and_leaves_others_whole(tmp_path: Path) ->
         assert following.search(direction(1), 1)
         following.drop()
         assert len(following) == 0
-        assert following.documents() == following.search(direction(1), 1) == following.keyword_search("word1", 1) == []
+        assert (
+            following.documents()
+            == following.search(direction(1), 1)
+            == following.keyword_search("word1", 1)
+            == []
+        )
         assert check(store, tmp_path) == {1}
         assert len(list((tmp_path / "vectors").iterdir())) == 1
         assert store._database.path.stat().st_size < small + 20_000
@@ -332,16 +345,23 @@ with opened(Path(sys.argv[1])) as store:
 def wide(number: int, width: int, characters: int) -> tuple[Document, list[TextNode]]:
     text = " ".join(f"{number}x{i * i % 9973}" for i in range(characters // 6))
     vector = np.random.default_rng(number).normal(size=width).astype(np.float32)
-    return Document(text, id_=f"d{number}"), [TextNode(text, f"d{number}/0", ref_doc_id=f"d{number}", embedding=vector)]
+    return Document(text, id_=f"d{number}"), [
+        TextNode(text, f"d{number}/0", ref_doc_id=f"d{number}", embedding=vector)
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the size of files is limited as Unix does")
 @pytest.mark.parametrize(
     ("width", "characters", "words"),
-    [(30_000, 60, "The vectors cannot be written to"), (8, 9000, "no room on the disk|cannot be opened or written")],
+    [
+        (30_000, 60, "The vectors cannot be written to"),
+        (8, 9000, "no room on the disk|cannot be opened or written"),
+    ],
     ids=["vectors", "database"],
 )
-def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, width: int, characters: int, words: str) -> None:
+def test_a_disk_that_is_full_loses_nothing_that_was_stored(
+    tmp_path: Path, width: int, characters: int, words: str
+) -> None:
     arguments = [sys.executable, "-c", FILLER, str(tmp_path), str(width), str(characters)]
     said = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     stored, what, hint = said[0].split("|")
@@ -433,7 +453,9 @@ with opened(Path(sys.argv[1])) as store:
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", PUTTER, str(tmp_path), str(first)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", PUTTER, str(tmp_path), str(first)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for first in (0, 1)
     ]
@@ -450,7 +472,9 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         assert check(store, tmp_path) == {*range(20), 99}
 
 
-def test_documents_keep_order_when_the_clock_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_keep_order_when_the_clock_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter(range(1_000_000, 0, -1000))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     with opened(tmp_path) as store:
@@ -463,7 +487,9 @@ def test_documents_keep_order_when_the_clock_goes_back(tmp_path: Path, monkeypat
 
 
 def test_what_another_process_changes_is_seen_at_the_next_search(tmp_path: Path) -> None:
-    program = "import sys; from pathlib import Path; from tests.faults.test_store_faults import item, opened\n"
+    program = (
+        "import sys; from pathlib import Path; from tests.faults.test_store_faults import item, opened\n"
+    )
     program += "with opened(Path(sys.argv[1])) as store: "
 
     def elsewhere(statement: str) -> None:
@@ -641,7 +667,9 @@ def test_earlier_version_opens_with_vectors_of_length_1(tmp_path: Path) -> None:
         store._database.connection().execute("ALTER TABLE passages DROP COLUMN length")
     with opened(tmp_path) as store:
         assert store.candidates().lengths.tolist() == [1.0] * 3
-        assert [float(np.linalg.norm(node.embedding)) for node in store.nodes(["d1/0", "d1/1"])] == pytest.approx([1.0, 1.0])
+        assert [
+            float(np.linalg.norm(node.embedding)) for node in store.nodes(["d1/0", "d1/1"])
+        ] == pytest.approx([1.0, 1.0])
         store.upsert(*item(2))
         assert store.candidates(Scope(document_ids=["d2"])).lengths == pytest.approx(
             [np.linalg.norm(direction(200 + i)) for i in range(3)]
@@ -653,9 +681,13 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         for number in range(5):
             source, nodes = item(number)
             metadata = {"number": number}
-            store.upsert(replace(source, metadata=metadata), [replace(node, metadata=metadata) for node in nodes])
+            store.upsert(
+                replace(source, metadata=metadata), [replace(node, metadata=metadata) for node in nodes]
+            )
         database = store._database.connection()
-        database.execute("UPDATE texts SET data = x'00' WHERE document != (SELECT seq FROM documents WHERE id = 'd3')")
+        database.execute(
+            "UPDATE texts SET data = x'00' WHERE document != (SELECT seq FROM documents WHERE id = 'd3')"
+        )
         only = MetadataFilters([MetadataFilter("number", 3)])
         for found in (
             store.search(direction(1), 9, Scope(filters=only)),
@@ -679,4 +711,6 @@ def test_candidates_of_few_passages_are_looked_up_directly(tmp_path: Path) -> No
         found = store.candidates(Scope(node_ids=["d7/3", "d31/49"]))
         store._database.connection().set_progress_handler(None, 0)
     assert found.ids == ["d7/3", "d31/49"]
-    assert steps[0] < 2000  # of SQLite's virtual machine; to look at every passage takes more than 10 for each
+    assert (
+        steps[0] < 2000
+    )  # of SQLite's virtual machine; to look at every passage takes more than 10 for each

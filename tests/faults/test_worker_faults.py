@@ -1,4 +1,5 @@
-"""The worker process, killed, stopped and orphaned in the middle of its work: nothing is lost, doubled or left running."""
+"""The worker process, killed, stopped and orphaned in the middle of its work: nothing is lost, doubled or
+left running."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from tests.ragcore.readers.web.test_download import Site
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 LONG = "".join(
-    f"Paragraph {n} tells of the {n}th lamp, which burnt for {n} nights. It was never lit again.\n\n" for n in range(3000)
+    f"Paragraph {n} tells of the {n}th lamp, which burnt for {n} nights. It was never lit again.\n\n"
+    for n in range(3000)
 )
 
 
@@ -100,7 +102,9 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
     first, second = (add(library, f"The {word} is green.", f"{word}.txt") for word in ("door", "gate"))
     for file_id in (first, second):
         wait(library, file_id, lambda file: file.ready)
-    add(library, "The door is green.\n\nThe lock is red.", "door.txt")  # for which the vectors of before are looked up
+    add(
+        library, "The door is green.\n\nThe lock is red.", "door.txt"
+    )  # for which the vectors of before are looked up
     wait(library, first, lambda file: file.ready)
     process = library.worker.pid
     assert process is not None
@@ -179,7 +183,8 @@ def test_file_of_a_killed_application_is_read_first_on_restart(tmp_path: Path) -
     wait(library, killed, lambda file: worker_of(library, file.id) not in (first, None))
     again = wait(library, killed, embedding)
     assert again.done >= before.done
-    # On a busy machine it may have made no progress for so long that it lets others pass, in a lane of its own.
+    # On a busy machine it may have made no progress for so long that it lets others pass, in a lane of its
+    # own.
     assert again.lane is Lane.STUCK or library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
     library.files.queue.stop(killed)
     wait(library, killed, lambda file: file.stage is Stage.STOPPED, seconds=4)
@@ -194,7 +199,9 @@ def _alive(process: int) -> bool:
         return False
 
 
-def test_closed_library_leaves_no_temporary_files_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_library_leaves_no_temporary_files_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     closed = Library.open(tmp_path / "library")
     closed.worker.start()

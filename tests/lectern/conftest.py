@@ -33,7 +33,8 @@ def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
 
 @pytest.fixture(autouse=True, scope="module")
 def main_module() -> Iterator[None]:
-    """A script that `AppTest` ran stays the main module, which the processes of a later test's pool would run again."""
+    """A script that `AppTest` ran stays the main module, which the processes of a later test's pool would run
+    again."""
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main

@@ -52,7 +52,9 @@ def test_cookie_hides_the_token_and_differs_by_token_and_port() -> None:
     assert access.cookie_name(8501) != access.cookie_name(8502)
 
 
-@pytest.mark.parametrize(("value", "needed"), [(None, True), ("", True), ("on", True), ("off", False), (" OFF ", False)])
+@pytest.mark.parametrize(
+    ("value", "needed"), [(None, True), ("", True), ("on", True), ("off", False), (" OFF ", False)]
+)
 def test_a_token_is_needed_unless_the_environment_says_off(
     value: str | None, needed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

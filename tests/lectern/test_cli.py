@@ -33,7 +33,9 @@ def library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return library
 
 
-def test_added_files_answer_a_question_with_its_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_added_files_answer_a_question_with_its_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     good, empty = tmp_path / "tower.txt", tmp_path / "void.txt"
     good.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
     empty.touch()
@@ -44,7 +46,10 @@ def test_added_files_answer_a_question_with_its_source(tmp_path: Path, capsys: p
     assert "void.txt is empty." in told
     assert good.exists()
     assert cli.main([*library, "ask", "Who built the tower?"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["The tower was built by Ada Penrose in 1871. [1]", "  [1] tower.txt"]
+    assert capsys.readouterr().out.splitlines() == [
+        "The tower was built by Ada Penrose in 1871. [1]",
+        "  [1] tower.txt",
+    ]
     assert cli.main([*library, "ask", "Who built the tower?", "--mode", "refine", "--price"]) == 0
     assert capsys.readouterr().out.startswith("refine: 1 call, about ")
     opened = Library.open(tmp_path / "library")
@@ -88,7 +93,10 @@ def test_archive_without_news_says_so_and_is_no_failure(
     assert cli.main(add) == 0
     assert "Everything in" not in capsys.readouterr().out
     assert cli.main(add) == 0
-    assert capsys.readouterr().out == "Everything in all.zip is already in your library. There is nothing more to do.\n"
+    assert (
+        capsys.readouterr().out
+        == "Everything in all.zip is already in your library. There is nothing more to do.\n"
+    )
 
 
 def test_adding_to_a_server_waits_regardless_of_the_local_clock(
@@ -107,10 +115,14 @@ def test_adding_to_a_server_waits_regardless_of_the_local_clock(
     assert "tower.txt is ready: 1 passage.\n" in capsys.readouterr().out
 
 
-def test_a_terminal_that_cannot_show_a_letter_shows_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_cannot_show_a_letter_shows_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr(sys, "stdout", told)
-    assert cli.main(["--library", str(tmp_path / "library"), "export", str(tmp_path / "Übersicht.lectern")]) == 0
+    assert (
+        cli.main(["--library", str(tmp_path / "library"), "export", str(tmp_path / "Übersicht.lectern")]) == 0
+    )
     told.seek(0)
     assert told.read().endswith("?bersicht.lectern holds 0 files and 0 conversations.\n")
 
@@ -122,7 +134,9 @@ def test_partly_read_file_is_reported_and_is_no_failure(
     torn.write_bytes(torn.read_bytes().replace(b"/Type /Page\n", b"/Type /Pear\n", 1))
     assert cli.main([*library, "ingest", str(torn)]) == 0
     told = capsys.readouterr().out
-    assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without page 1, which could not be opened." in told
+    assert (
+        "torn.pdf is ready: 1 passage.\ntorn.pdf was read without page 1, which could not be opened." in told
+    )
 
 
 def test_a_file_that_is_not_there_keeps_no_other_from_being_read(
@@ -138,7 +152,9 @@ def test_a_file_that_is_not_there_keeps_no_other_from_being_read(
     assert "cellar.txt is ready: 1 passage." in told.out
 
 
-def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_library_goes_to_another_place_in_one_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tower, copy = tmp_path / "tower.txt", tmp_path / "copy.lectern"
     tower.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
     here, there = ["--library", str(tmp_path / "here")], ["--library", str(tmp_path / "there")]
@@ -155,13 +171,17 @@ def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "six"])
-def test_a_number_of_passages_that_makes_no_sense_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_of_passages_that_makes_no_sense_is_refused(
+    count: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         cli.main(["ask", "Who?", "--top-k", count])
     assert "not a number from 1 up" in capsys.readouterr().err
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     library = ["--library", str(tmp_path / "library")]
     assert cli.main([*library, "ingest", str(tmp_path / "nowhere.txt")]) == 1
     assert "There is no file" in capsys.readouterr().err
@@ -200,7 +220,15 @@ def test_application_prints_its_address_and_ends_on_ctrl_c(tmp_path: Path) -> No
 def test_application_uses_the_chosen_port_and_ends_on_command(arguments: list[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), *arguments, str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "lectern.cli",
+        "--library",
+        str(tmp_path / "library"),
+        *arguments,
+        str(port),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
@@ -221,7 +249,16 @@ def test_application_uses_the_chosen_port_and_ends_on_command(arguments: list[st
 def test_killed_application_leaves_no_server_or_reader_process(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), "--port", str(port), "--no-token"]
+    command = [
+        sys.executable,
+        "-m",
+        "lectern.cli",
+        "--library",
+        str(tmp_path / "library"),
+        "--port",
+        str(port),
+        "--no-token",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
@@ -269,7 +306,10 @@ def test_port_in_use_is_refused_without_starting(tmp_path: Path, capsys: pytest.
         assert cli.main(["--library", str(tmp_path / "library"), "--port", str(port)]) == 1
     assert capsys.readouterr() == (
         "",
-        f"Port {port} is in use, or is not open to this account.\nChoose another one with: lectern --port NUMBER\n",
+        (
+            f"Port {port} is in use, or is not open to this account.\nChoose another one with: lectern "
+            "--port NUMBER\n"
+        ),
     )
 
 
@@ -317,8 +357,18 @@ def test_worker_names_its_database_and_has_no_local_library(tmp_path: Path) -> N
     assert not (tmp_path / "home" / "library.db").exists()
 
 
-def test_rebuild_announces_its_work_and_ends_with_the_new_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--library", str(tmp_path / "library"), "rebuild", "--chunk-size", "50", "--embed-model", "hashing"]
+def test_rebuild_announces_its_work_and_ends_with_the_new_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [
+        "--library",
+        str(tmp_path / "library"),
+        "rebuild",
+        "--chunk-size",
+        "50",
+        "--embed-model",
+        "hashing",
+    ]
     assert cli.main(given) == 0
     said = capsys.readouterr().out
     assert "(passage length: 200 → 50 tokens, embedding model: built-in → hashing)" in said

@@ -56,9 +56,16 @@ def opened(tmp_path: Path) -> Iterator[Callable[[LLM | None], Library]]:
 
 
 def take_in(library: Library, name: str, count: int) -> None:
-    texts = [f"Floor {number} of the {name} was built by Ada Penrose in 187{number}. " for number in range(count)]
+    texts = [
+        f"Floor {number} of the {name} was built by Ada Penrose in 187{number}. " for number in range(count)
+    ]
     nodes = [
-        TextNode(text, f"{name}{number}", {"file_name": f"{name}.txt"}, embedding=library.embedder.embed_query(text))
+        TextNode(
+            text,
+            f"{name}{number}",
+            {"file_name": f"{name}.txt"},
+            embedding=library.embedder.embed_query(text),
+        )
         for number, text in enumerate(texts)
     ]
     library.store.upsert(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
@@ -95,8 +102,12 @@ def test_all_answers_share_the_passages_of_the_question(
     assert library.conversations.get(question.conversation_id) in library.conversations.all("compare")
 
 
-@pytest.mark.parametrize(("slots", "refuses"), [(1, True), (0, True), (0, False)], ids=["says so", "503", "lets them wait"])
-def test_one_at_a_time_server_answers_in_four_modes(slots: int, refuses: bool, opened: Callable[[LLM | None], Library]) -> None:
+@pytest.mark.parametrize(
+    ("slots", "refuses"), [(1, True), (0, True), (0, False)], ids=["says so", "503", "lets them wait"]
+)
+def test_one_at_a_time_server_answers_in_four_modes(
+    slots: int, refuses: bool, opened: Callable[[LLM | None], Library]
+) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.4), slots=slots, room=1, refuses_when_full=refuses) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, timeout=1.0, max_retries=0)) as llm,
@@ -179,7 +190,9 @@ def test_running_answer_cannot_be_retried_but_another_one_can(
     opened: Callable[[LLM | None], Library],
 ) -> None:
     neighbour, go_on = threading.Event(), threading.Event()
-    library = opened(Gated(lambda call: (neighbour if call.prompt.name.startswith("tree") else go_on).wait(20)))
+    library = opened(
+        Gated(lambda call: (neighbour if call.prompt.name.startswith("tree") else go_on).wait(20))
+    )
     runs = AnswerRuns(library)
     conversation_id = runs.compare(asks("compact", "tree_summarize"))
     slow, quick = runs.all(conversation_id)
@@ -195,7 +208,9 @@ def test_running_answer_cannot_be_retried_but_another_one_can(
 def test_failed_search_is_reported_in_each_column(opened: Callable[[LLM | None], Library]) -> None:
     library = opened(None)
     how = Retrieval(reranker="nobody/has-this")
-    question, *answers = compared(library, AnswerRuns(library), [replace(ask, retrieval=how) for ask in asks(*MODES)])
+    question, *answers = compared(
+        library, AnswerRuns(library), [replace(ask, retrieval=how) for ask in asks(*MODES)]
+    )
     assert question.sources == ()
     assert [answer.problem and answer.problem.what for answer in answers] == [
         "The reranking model 'nobody/has-this' is not on this computer."
@@ -225,7 +240,9 @@ def test_answer_of_a_killed_process_is_interrupted_and_retried(
 ) -> None:
     library = opened(None)
     question, _first, second = compared(library, AnswerRuns(library), asks("compact", "refine"))
-    library.conversations.begin_again(second.id, replace(ASK, response_mode="refine"))  # and then the power went
+    library.conversations.begin_again(
+        second.id, replace(ASK, response_mode="refine")
+    )  # and then the power went
     later = time.time() + 3600
     monkeypatch.setattr(library.conversations, "_clock", lambda: later)
     left = library.conversations.message(second.id)

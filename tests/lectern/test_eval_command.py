@@ -1,4 +1,5 @@
-"""`lectern eval`: its figures against simpler computations, data sets of every kind from end to end, and what it refuses."""
+"""`lectern eval`: its figures against simpler computations, data sets of every kind from end to end, and what
+it refuses."""
 
 from __future__ import annotations
 
@@ -48,19 +49,28 @@ def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 def town(tmp_path: Path) -> Path:
     folder = tmp_path / "town"
     folder.mkdir()
-    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
+    write_lines(
+        folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()]
+    )
     write_lines(
         folder / "qa.jsonl",
         [
             {"id": "1", "question": "Who built the tower?", "answers": ["Ada Penrose"], "doc_ids": ["tower"]},
-            {"id": "2", "question": "How many barrels of herring are there?", "answers": ["300"], "doc_ids": ["cellar"]},
+            {
+                "id": "2",
+                "question": "How many barrels of herring are there?",
+                "answers": ["300"],
+                "doc_ids": ["cellar"],
+            },
             {"id": "3", "question": "Why do whales sing?", "answers": [], "doc_ids": ["tower"]},
         ],
     )
     return folder
 
 
-def evaluated(capsys: pytest.CaptureFixture[str], folder: Path, work: Path, *arguments: str) -> dict[str, Any]:
+def evaluated(
+    capsys: pytest.CaptureFixture[str], folder: Path, work: Path, *arguments: str
+) -> dict[str, Any]:
     """The last line as JSON."""
     chosen = [] if "--compare" in arguments else ["--setting", HASHING]
     assert cli.main(["eval", str(folder), "--work", str(work), *chosen, *arguments]) == 0
@@ -87,7 +97,9 @@ def test_ndcg_is_the_gain_by_that_of_the_best_list_both_cut() -> None:
         ndcg_at(10, {"d": 0}, ["d"])
 
 
-@given(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1), st.permutations("abcdefgh"))
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1), st.permutations("abcdefgh")
+)
 def test_ndcg_agrees_with_numpy_over_all_places(grades: dict[str, int], ranked: list[str]) -> None:
     if not any(grades.values()):
         return
@@ -105,7 +117,11 @@ def test_recall_counts_relevant_documents_alone() -> None:
 
 def test_covered_matches_the_study_s_figures_by_hand() -> None:
     wanted = [Stretch("d", 100, 150), Stretch("d", 180, 200)]  # 70 characters
-    found = [Stretch("d", 90, 140), Stretch("d", 130, 150), Stretch("e", 100, 150)]  # 120 characters, 50 of them wanted
+    found = [
+        Stretch("d", 90, 140),
+        Stretch("d", 130, 150),
+        Stretch("e", 100, 150),
+    ]  # 120 characters, 50 of them wanted
     assert measure_overlap(wanted, found) == Overlap(50 / 70, 50 / 120, 50 / (120 + 20))
     assert measure_overlap(wanted, []) == Overlap(0, 0, 0)
     assert measure_overlap(wanted, wanted) == Overlap(1, 1, 1)
@@ -113,11 +129,15 @@ def test_covered_matches_the_study_s_figures_by_hand() -> None:
         measure_overlap([], found)
 
 
-stretches = st.builds(lambda start, length: Stretch("d", start, start + length), st.integers(0, 40), st.integers(1, 15))
+stretches = st.builds(
+    lambda start, length: Stretch("d", start, start + length), st.integers(0, 40), st.integers(1, 15)
+)
 
 
 @given(st.lists(stretches, min_size=1, max_size=4), st.lists(stretches, max_size=4))
-def test_covered_agrees_with_counting_characters_one_by_one(wanted: list[Stretch], found: list[Stretch]) -> None:
+def test_covered_agrees_with_counting_characters_one_by_one(
+    wanted: list[Stretch], found: list[Stretch]
+) -> None:
     asked = {place for one in wanted for place in range(one.start, one.end)}
     read = [place for one in found for place in range(one.start, one.end)]
     both = len(asked & set(read))
@@ -163,7 +183,9 @@ def test_interval_holds_the_mean_and_narrows_with_questions() -> None:
     assert few.low < few.value < few.high
     assert many.low < many.value < many.high
     assert many.high - many.low < (few.high - few.low) / 5
-    assert many.high - many.low == pytest.approx(2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15)  # as for a normal mean
+    assert many.high - many.low == pytest.approx(
+        2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15
+    )  # as for a normal mean
 
 
 def test_recovered_gap_is_a_share_with_an_interval() -> None:
@@ -188,7 +210,11 @@ def test_a_corpus_with_questions_is_measured_and_its_index_kept(
     assert setting["seconds_indexing"] > 0
     assert setting["seconds_a_question"] > 0
     found = values(said)
-    assert {name: found[name] for name in ("ndcg@10", "recall@10", "hit@1")} == {"ndcg@10": 1, "recall@10": 1, "hit@1": 1}
+    assert {name: found[name] for name in ("ndcg@10", "recall@10", "hit@1")} == {
+        "ndcg@10": 1,
+        "recall@10": 1,
+        "hit@1": 1,
+    }
     assert found["best sentence"] == 0.5  # "three hundred" is not "300"
     assert found["cited passage says it"] == 1
     assert setting["metrics"]["refused, unanswerable"]["number"] == 1
@@ -211,29 +237,53 @@ def test_other_chunkings_and_documents_have_their_own_index(
     assert (more["documents"], more["passages"]) == (5, 5)
 
 
-def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_settings_are_compared_question_by_question(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     same = evaluated(capsys, town, tmp_path / "work", "--compare", HASHING, f"{HASHING},top_k=3")
     change = same["compared"]["ndcg@10"]
-    assert (change["value"], change["p"], change["number"], change["higher"], change["lower"]) == (0, 1, 2, 0, 0)
-    assert cli.main(["eval", str(town), "--work", str(tmp_path / "work"), "--compare", HASHING, f"{HASHING},top_k=3"]) == 0
+    assert (change["value"], change["p"], change["number"], change["higher"], change["lower"]) == (
+        0,
+        1,
+        2,
+        0,
+        0,
+    )
+    assert (
+        cli.main(
+            ["eval", str(town), "--work", str(tmp_path / "work"), "--compare", HASHING, f"{HASHING},top_k=3"]
+        )
+        == 0
+    )
     assert f"{HASHING} against {HASHING},top_k=3" in capsys.readouterr().out
 
 
 def test_only_questions_with_both_figures_are_compared() -> None:
     def of(scores: dict[str, float]) -> Measurement:
         results = tuple(
-            TrialResult(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items()
+            TrialResult(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1)
+            for id_, score in scores.items()
         )
         return Measurement(
-            DataSet("mine", ()), setting_of("default"), results, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
+            DataSet("mine", ()),
+            setting_of("default"),
+            results,
+            1,
+            1,
+            0.0,
+            {"figure": Mean(0.5, 0.4, 0.6, len(scores))},
         )
 
-    change = compare(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
+    change = compare(
+        of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0})
+    )
     assert change["figure"].value == pytest.approx((1.0 - 0.25 + 0.0 + 0.25) / 4)
     assert (change["figure"].number, change["figure"].higher, change["figure"].lower) == (4, 2, 1)
 
 
-def test_what_came_of_each_question_is_written_down(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_came_of_each_question_is_written_down(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     evaluated(capsys, town, tmp_path / "work", "--each", str(tmp_path / "each.jsonl"))
     first = json.loads((tmp_path / "each.jsonl").read_text("utf-8").splitlines()[0])
     assert first["question"] == "Who built the tower?"
@@ -261,11 +311,18 @@ def test_one_part_is_measured_alone(town: Path, tmp_path: Path, capsys: pytest.C
                 data_set.only(part)
 
 
-def test_graded_documents_rank_as_the_formula_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_graded_documents_rank_as_the_formula_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "graded"
     folder.mkdir()
-    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
-    write_lines(folder / "queries.jsonl", [{"_id": "q", "text": "herring barrels"}, {"_id": "unjudged", "text": "nothing"}])
+    write_lines(
+        folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()]
+    )
+    write_lines(
+        folder / "queries.jsonl",
+        [{"_id": "q", "text": "herring barrels"}, {"_id": "unjudged", "text": "nothing"}],
+    )
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tcellar\t2\nq\tgone\t1\nq\tschool\t0\n")
     said = evaluated(capsys, folder, tmp_path / "work")
     assert said["settings"][0]["questions"] == 1
@@ -284,7 +341,12 @@ def test_questions_of_another_set_replace_those_of_equal_id(
     write_lines(
         translated / "qa.jsonl",
         [
-            {"id": "2", "question": "Wie viele Fässer herring gibt es?", "answers": ["300"], "doc_ids": ["turm"]},
+            {
+                "id": "2",
+                "question": "Wie viele Fässer herring gibt es?",
+                "answers": ["300"],
+                "doc_ids": ["turm"],
+            },
             {"id": "9", "question": "Und sonst?", "answers": ["nichts"], "doc_ids": ["turm"]},
         ],
     )
@@ -294,7 +356,9 @@ def test_questions_of_another_set_replace_those_of_equal_id(
     assert (row["question"], row["relevant"]) == ("Wie viele Fässer herring gibt es?", {"cellar": 1})
     assert said["data_set"] == "town, asked with the questions of übersetzt"
     assert values(said) == {"ndcg@10": 1.0, "recall@10": 1.0, "hit@1": 1.0}
-    write_lines(translated / "qa.jsonl", [{"id": "9", "question": "Und sonst?", "answers": [], "doc_ids": []}])
+    write_lines(
+        translated / "qa.jsonl", [{"id": "9", "question": "Und sonst?", "answers": [], "doc_ids": []}]
+    )
     with pytest.raises(InputError, match="no questions in common"):
         read_data_set(town).with_questions_of(read_data_set(translated))
 
@@ -307,7 +371,10 @@ def test_foreign_documents_are_embedded_as_in_a_new_library(kind: str, tmp_path:
     if kind == "files":
         (tmp_path / "turm.txt").write_text(text, "utf-8")
         data_set = DataSet("turm", (), files=(tmp_path / "turm.txt",))
-    for setting, name in (("default", multilingual_e5.NAME), ("embed_model=all-MiniLM-L6-v2", bundled_model.NAME)):
+    for setting, name in (
+        ("default", multilingual_e5.NAME),
+        ("embed_model=all-MiniLM-L6-v2", bundled_model.NAME),
+    ):
         with open_index(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
             assert opened.embedder.name.startswith(name)
             assert opened.library.embedder is opened.embedder
@@ -316,10 +383,14 @@ def test_foreign_documents_are_embedded_as_in_a_new_library(kind: str, tmp_path:
             assert float(row @ opened.embedder.embed_passages([passage])[0]) == pytest.approx(1, abs=1e-3)
 
 
-def test_conversation_is_measured_raw_standalone_and_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conversation_is_measured_raw_standalone_and_rewritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "talk"
     folder.mkdir()
-    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
+    write_lines(
+        folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()]
+    )
     turns = {"lastturn": "|user|: And how old is it?", "rewrite": "|user|: How old are the barrels in the cellar?",
              "questions": "|user|: What is in the cellar?\n|user|: And how old is it?"}  # fmt: skip
     for name, text in turns.items():
@@ -333,11 +404,19 @@ def test_conversation_is_measured_raw_standalone_and_rewritten(tmp_path: Path, c
     assert "cellar" in json.loads((tmp_path / "each.jsonl").read_text("utf-8"))["searched"]
 
 
-def test_expected_spans_are_measured_in_document_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expected_spans_are_measured_in_document_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "stretches"
     folder.mkdir()
     write_lines(folder / "corpus.jsonl", [{"_id": "a", "title": "A title", "text": TOWN["tower"]}])
-    asked = {"id": "1", "question": "Who built the tower?", "answers": [""], "doc_ids": ["a"], "spans": [[0, 43]]}
+    asked = {
+        "id": "1",
+        "question": "Who built the tower?",
+        "answers": [""],
+        "doc_ids": ["a"],
+        "spans": [[0, 43]],
+    }
     write_lines(folder / "qa.jsonl", [asked])
     found = values(evaluated(capsys, folder, tmp_path / "work"))
     share = 43 / len(TOWN["tower"])
@@ -348,7 +427,12 @@ def test_pages_of_files_are_found_by_their_labels(tmp_path: Path, capsys: pytest
     folder = tmp_path / "handbook"
     (folder / "data").mkdir(parents=True)
     make_pdf(folder / "data" / "town.pdf", [TOWN["cellar"], TOWN["tower"]])
-    asked = {"id": "1", "question": "Who built the tower?", "answers": ["Ada Penrose"], "doc_ids": ["town.pdf"]}
+    asked = {
+        "id": "1",
+        "question": "Who built the tower?",
+        "answers": ["Ada Penrose"],
+        "doc_ids": ["town.pdf"],
+    }
     write_lines(
         folder / "qa.jsonl",
         [{**asked, "pages": [["town.pdf", 2]]}, {**asked, "id": "2", "pages": [["other.pdf", 2]]}],
@@ -358,12 +442,16 @@ def test_pages_of_files_are_found_by_their_labels(tmp_path: Path, capsys: pytest
     assert found["answer"] == 1
 
 
-def test_own_documents_and_questions_score_as_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_documents_and_questions_score_as_on_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "mine"
     (folder / "documents").mkdir(parents=True)
     for name, text in TOWN.items():
         (folder / "documents" / f"{name}.txt").write_text(text, "utf-8")
-    (folder / "questions.csv").write_text("question,answer,document\nWho built the tower?,Ada Penrose,tower.txt\n", "utf-8")
+    (folder / "questions.csv").write_text(
+        "question,answer,document\nWho built the tower?,Ada Penrose,tower.txt\n", "utf-8"
+    )
     found = values(evaluated(capsys, folder, tmp_path / "work"))
     assert {name: found[name] for name in ("hit_rate", "mrr", "ndcg", "recall")} == {
         "hit_rate": 1, "mrr": 1, "ndcg": 1, "recall": 1,
@@ -373,10 +461,26 @@ def test_own_documents_and_questions_score_as_on_the_screen(tmp_path: Path, caps
 
 HOME = [
     {"id": 1, "question": "Who built the tower?", "after": "", "must": [["Ada", "Penrose"], ["1871"]]},
-    {"id": 2, "question": "How many metres high is it?", "after": "Who built the tower?", "must": [["forty metres"]]},
-    {"id": 3, "question": "How many barrels does the cellar hold?", "after": "", "must": [["450"]], "computes": True},
+    {
+        "id": 2,
+        "question": "How many metres high is it?",
+        "after": "Who built the tower?",
+        "must": [["forty metres"]],
+    },
+    {
+        "id": 3,
+        "question": "How many barrels does the cellar hold?",
+        "after": "",
+        "must": [["450"]],
+        "computes": True,
+    },
     {"id": 4, "question": "Why do whales sing?", "after": "", "must": None},
-    {"id": 5, "question": "What does the bell of the school do at seven in the morning?", "after": "", "must": [["sings"]]},
+    {
+        "id": 5,
+        "question": "What does the bell of the school do at seven in the morning?",
+        "after": "",
+        "must": [["sings"]],
+    },
 ]
 
 
@@ -453,7 +557,9 @@ def test_a_broken_file_is_named_with_its_line(
     assert told in capsys.readouterr().err
 
 
-def test_what_is_no_data_set_is_refused_with_what_one_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_data_set_is_refused_with_what_one_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["eval", str(tmp_path / "nowhere"), "--work", str(tmp_path / "work")]) == 1
     assert "There is no folder" in capsys.readouterr().err
     assert cli.main(["eval", str(tmp_path), "--work", str(tmp_path / "work")]) == 1
@@ -475,7 +581,9 @@ def test_grades_must_be_numbers_and_files_must_be_readable(town: Path, tmp_path:
         read_data_set(town)
 
 
-def test_unreadable_document_ends_the_run_and_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_document_ends_the_run_and_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, work = tmp_path / "mine", tmp_path / "work"
     (folder / "documents").mkdir(parents=True)
     (folder / "documents" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
@@ -502,7 +610,9 @@ def test_indexes_unused_for_days_are_deleted_with_the_next(
     assert not left & {"town-0", "town-1.abc"}
 
 
-def test_a_folder_that_cannot_be_written_is_named(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_written_is_named(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
     assert cli.main(["eval", str(town), "--work", str(tmp_path / "file"), "--setting", HASHING]) == 1
     assert f"The folder {tmp_path / 'file'} cannot be used" in capsys.readouterr().err
@@ -510,9 +620,26 @@ def test_a_folder_that_cannot_be_written_is_named(town: Path, tmp_path: Path, ca
 
 def test_a_setting_names_what_it_changes() -> None:
     assert setting_of("default").ask.top_k == 6
-    setting = setting_of("top_k=10, dense_share=0.25, diverse=yes, cutoff=.3, chunk_size=400, chunk_overlap=20")
-    assert (setting.ask.top_k, setting.ask.retrieval.dense_share, setting.ask.retrieval.diverse) == (10, 0.25, True)
-    assert (setting.ask.retrieval.cutoff, setting.ingest.chunk_size, setting.ingest.chunk_overlap) == (0.3, 400, 20)
-    for wrong in ("topk=3", "top_k=many", "top_k=0", "chunk_size=20,chunk_overlap=20", "response_mode=poem", "splitter=axe"):
+    setting = setting_of(
+        "top_k=10, dense_share=0.25, diverse=yes, cutoff=.3, chunk_size=400, chunk_overlap=20"
+    )
+    assert (setting.ask.top_k, setting.ask.retrieval.dense_share, setting.ask.retrieval.diverse) == (
+        10,
+        0.25,
+        True,
+    )
+    assert (setting.ask.retrieval.cutoff, setting.ingest.chunk_size, setting.ingest.chunk_overlap) == (
+        0.3,
+        400,
+        20,
+    )
+    for wrong in (
+        "topk=3",
+        "top_k=many",
+        "top_k=0",
+        "chunk_size=20,chunk_overlap=20",
+        "response_mode=poem",
+        "splitter=axe",
+    ):
         with pytest.raises(InputError, match=wrong.partition("=")[0]):
             setting_of(wrong)

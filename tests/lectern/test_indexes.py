@@ -80,7 +80,9 @@ def test_what_is_in_one_index_is_in_no_other(shelf: Indexes, first: Library) -> 
 
 def test_models_and_keys_are_shared_but_chunking_is_per_index(shelf: Indexes, first: Library) -> None:
     other = opened(shelf.create("Contracts", ingest=IngestSettings(chunk_size=64)).where)
-    other.update_settings(other.settings.model_copy(update={"llm": LLMSettings(provider="ollama", model="little")}))
+    other.update_settings(
+        other.settings.model_copy(update={"llm": LLMSettings(provider="ollama", model="little")})
+    )
     write_key(other.folder, "openai", "sk-given-in-the-other-one")
     assert first.settings.llm.model == "little"
     assert read_key(first.folder, "openai") == "sk-given-in-the-other-one"
@@ -107,7 +109,9 @@ def test_names_are_there_once_and_can_be_changed(shelf: Indexes) -> None:
     assert shelf.free_name("Other") == "Other"
 
 
-@pytest.mark.parametrize("id_", ["", "..", "../..", "indexes", "0123456789ab", "0123456789AB", "main/../x", "x" * 400])
+@pytest.mark.parametrize(
+    "id_", ["", "..", "../..", "indexes", "0123456789ab", "0123456789AB", "main/../x", "x" * 400]
+)
 def test_what_is_no_id_of_an_index_opens_nothing(shelf: Indexes, id_: str) -> None:
     shelf.create("Contracts")
     assert shelf.get(id_) is None
@@ -134,14 +138,18 @@ def test_duplicate_index_has_the_same_content_without_embedding(shelf: Indexes, 
         "tower.txt": (True, None),
         "cellar.txt": (True, None),
     }
-    assert sorted(node.text for node in copy.store.passages()) == sorted(node.text for node in first.store.passages())
+    assert sorted(node.text for node in copy.store.passages()) == sorted(
+        node.text for node in first.store.passages()
+    )
     assert [conversation.title for conversation in copy.conversations.all()] == ["Barrels"]
     copy.delete_file(copy.files.all()[0].id)
     assert len(first.files.all()) == 2
     copy.close()
 
 
-def test_deleted_index_frees_the_bytes_that_were_announced(shelf: Indexes, first: Library, tmp_path: Path) -> None:
+def test_deleted_index_frees_the_bytes_that_were_announced(
+    shelf: Indexes, first: Library, tmp_path: Path
+) -> None:
     take_in(first, TOWER, "tower.txt")
     made = shelf.create("Contracts")
     other = opened(made.where)
@@ -158,7 +166,9 @@ def test_deleted_index_frees_the_bytes_that_were_announced(shelf: Indexes, first
 
 def test_index_from_a_copy_chunks_like_its_original(shelf: Indexes, first: Library, tmp_path: Path) -> None:
     ingest = first.settings.ingest
-    first.update_settings(first.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 64})}))
+    first.update_settings(
+        first.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 64})})
+    )
     take_in(first, TOWER, "tower.txt")
     write_copy(first, tmp_path / "copy.lectern")
     first.update_settings(first.settings.model_copy(update={"ingest": ingest}))
@@ -259,4 +269,7 @@ def test_unfinished_work_of_an_index_resumes_on_restart(shelf: Indexes) -> None:
 
 def test_index_describes_itself_by_name_and_creation_time(shelf: Indexes) -> None:
     made = shelf.create("Ärger & Co")
-    assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {"name": "Ärger & Co", "made": made.created}
+    assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {
+        "name": "Ärger & Co",
+        "made": made.created,
+    }

@@ -53,7 +53,10 @@ def test_the_key_of_openai_goes_to_openai(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     elsewhere = "http://evil.example/v1"
-    assert (read_key(tmp_path, "openai"), read_key(tmp_path, "openai", elsewhere)) == ("sk-of-the-environment", "")
+    assert (read_key(tmp_path, "openai"), read_key(tmp_path, "openai", elsewhere)) == (
+        "sk-of-the-environment",
+        "",
+    )
     write_key(tmp_path, "openai", KEY)
     assert (read_key(tmp_path, "openai"), read_key(tmp_path, "openai", elsewhere)) == (KEY, "")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://proxy.example/v1")
@@ -62,7 +65,9 @@ def test_the_key_of_openai_goes_to_openai(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_key_of_an_earlier_version_is_for_its_set_server_only(tmp_path: Path) -> None:
-    (tmp_path / "keys.json").write_text(json.dumps({"openai_compatible": KEY, "openai": "sk-of-openai"}), "utf-8")
+    (tmp_path / "keys.json").write_text(
+        json.dumps({"openai_compatible": KEY, "openai": "sk-of-openai"}), "utf-8"
+    )
     assert read_key(tmp_path, "openai_compatible", "http://evil.example/v1") == ""
     assert read_key(tmp_path, "openai", "http://evil.example/v1") == ""
     assert read_key(tmp_path, "openai") == "sk-of-openai"
@@ -88,7 +93,9 @@ def test_answer_sends_the_key_to_its_own_server_only(tmp_path: Path) -> None:
         library.update_settings(library.settings.with_model(llm))
         write_key(library.folder, "openai_compatible", KEY, llm.base_url)
         library.llm().generate(HELLO)
-        library.update_settings(library.settings.with_model(llm.model_copy(update={"base_url": f"{other.url}/v1"})))
+        library.update_settings(
+            library.settings.with_model(llm.model_copy(update={"base_url": f"{other.url}/v1"}))
+        )
         library.llm().generate(HELLO)
         library.close()
         assert f"Bearer {KEY}" in authorizations(own)
@@ -107,7 +114,15 @@ def test_no_redirection_takes_a_key_or_a_question_elsewhere(status: int) -> None
         assert not other.requests
 
 
-PRIVATE = ["10.0.0.1", "192.168.1.20:11434", "172.16.0.1", "169.254.169.254", "100.100.100.200", "192.0.0.192", "224.0.0.1"]
+PRIVATE = [
+    "10.0.0.1",
+    "192.168.1.20:11434",
+    "172.16.0.1",
+    "169.254.169.254",
+    "100.100.100.200",
+    "192.0.0.192",
+    "224.0.0.1",
+]
 PRIVATE += [
     "[fe80::1]",
     "[fd00:ec2::254]",
@@ -133,7 +148,8 @@ def test_model_server_on_the_local_network_is_refused_by_default(
 
 
 @pytest.mark.parametrize(
-    "address", ["", "http://localhost:11434", "http://127.0.0.1:1234/v1", "http://[::1]:8080", "http://8.8.8.8/v1"]
+    "address",
+    ["", "http://localhost:11434", "http://127.0.0.1:1234/v1", "http://[::1]:8080", "http://8.8.8.8/v1"],
 )
 def test_this_computer_and_the_internet_may_have_one(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LECTERN_PRIVATE_NETWORK", raising=False)

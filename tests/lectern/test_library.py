@@ -1,4 +1,5 @@
-"""A library as a whole, with a hashing embedder and a scripted model: files in, answers and their passages out."""
+"""A library as a whole, with a hashing embedder and a scripted model: files in, answers and their passages
+out."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ from tests.making import make_pdf
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
+TOWER = (
+    "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
+)
 CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
 
 
@@ -54,14 +57,24 @@ def take_in(library: Library, text: str, name: str) -> FileRow:
     return file
 
 
-def test_file_is_copied_and_the_original_stays_even_if_refused(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_file_is_copied_and_the_original_stays_even_if_refused(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     small = library.settings.ingest.model_copy(update={"max_file_mb": 1})
     library.update_settings(library.settings.model_copy(update={"ingest": small}))
-    given = {"tower.txt": TOWER.encode(), "again.txt": TOWER.encode(), "empty.txt": b"", "large.txt": b"a tower " * 200_000}
+    given = {
+        "tower.txt": TOWER.encode(),
+        "again.txt": TOWER.encode(),
+        "empty.txt": b"",
+        "large.txt": b"a tower " * 200_000,
+    }
     for name, content in given.items():
         (tmp_path / name).write_bytes(content)
-    assert [library.intake.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == ["added", "duplicate"]
+    assert [library.intake.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == [
+        "added",
+        "duplicate",
+    ]
     for name in ("empty.txt", "large.txt"):
         with pytest.raises(InputError, match=name):
             library.intake.add(tmp_path / name, name)
@@ -82,7 +95,9 @@ def test_a_file_becomes_passages_that_answer(open_library: Callable[..., Library
     tower = take_in(library, TOWER, "tower.txt")
     take_in(library, CELLAR, "cellar.txt")
     assert (tower.stage, tower.passages > 0, len(library.store)) == (Stage.READY, True, 2)
-    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?", chat_mode=None)))
+    message = library.conversations.message(
+        finished(library, AnswerRuns(library), Ask("Who built the tower?", chat_mode=None))
+    )
     assert message is not None
     assert message.state == "done"
     assert message.text == "The tower was built by Ada Penrose in 1871. [1]"
@@ -183,7 +198,9 @@ def test_other_process_sees_a_running_answer_and_may_only_stop(
     assert run.wait(10)
     llm.released.set()
     assert elsewhere.start(talk, Ask("Another?")).wait(10)
-    assert [(m.text.strip(), m.state) for m in here.conversations.messages(talk) if m.role == "assistant"] == [
+    assert [
+        (m.text.strip(), m.state) for m in here.conversations.messages(talk) if m.role == "assistant"
+    ] == [
         ("One two", "stopped"),
         ("Another answer.", "done"),
     ]
@@ -224,7 +241,9 @@ def test_settings_changed_by_one_process_are_seen_by_the_others(open_library: Ca
     assert here.secret == there.secret
 
 
-def test_a_server_that_is_away_is_said_and_the_password_is_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_is_away_is_said_and_the_password_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     password = new_id()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -261,7 +280,11 @@ def test_model_failure_keeps_the_question_and_allows_a_retry(
     failed = library.conversations.message(failed_id)
     assert failed is not None
     assert failed.problem is not None
-    assert (failed.state, failed.problem.what, failed.problem.retryable) == ("failed", "The model said nothing for 2 s.", True)
+    assert (failed.state, failed.problem.what, failed.problem.retryable) == (
+        "failed",
+        "The model said nothing for 2 s.",
+        True,
+    )
 
     without = runs.retry(failed_id, extractive=True)
     assert without.wait(30)
@@ -276,8 +299,12 @@ def test_model_failure_keeps_the_question_and_allows_a_retry(
     ]
 
 
-@pytest.mark.parametrize(("question", "told"), [("  \n", "There is no question"), ("x" * 50_000, "50,000 characters")])
-def test_impossible_question_is_refused_and_not_stored(open_library: Callable[..., Library], question: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "told"), [("  \n", "There is no question"), ("x" * 50_000, "50,000 characters")]
+)
+def test_impossible_question_is_refused_and_not_stored(
+    open_library: Callable[..., Library], question: str, told: str
+) -> None:
     library = open_library()
     talk = library.conversations.create().id
     with pytest.raises(QuestionError, match=told):
@@ -298,7 +325,9 @@ def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable
 
 def test_deleted_file_has_no_visible_page_and_no_bytes(open_library: Callable[..., Library]) -> None:
     library = open_library()
-    path = make_pdf(library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."])
+    path = make_pdf(
+        library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."]
+    )
     added = library.intake.add(path, "book.pdf").file
     assert worker_of(library).run_once()
     assert draw_page(library, added.id, 1)
@@ -354,7 +383,9 @@ def test_everything_is_there_after_the_library_is_opened_again(open_library: Cal
     assert len(second.store) == 1
 
 
-def test_zip_becomes_its_files_and_unreadable_ones_say_why(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_zip_becomes_its_files_and_unreadable_ones_say_why(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     import zipfile
 
     library = open_library()
@@ -388,11 +419,16 @@ def test_zip_without_news_says_so_unless_it_was_interrupted(
         library.intake.add(path, "all.zip")
         while worker_of(library).run_once():
             pass
-        return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
+        return {
+            file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()
+        }
 
     read = {"tower.txt": "ready", "cellar.txt": "ready"}
     assert given(tower=TOWER, cellar=CELLAR) == read
-    assert given(tower=TOWER, cellar=CELLAR) == {**read, "all.zip": "Everything in all.zip is already in your library."}
+    assert given(tower=TOWER, cellar=CELLAR) == {
+        **read,
+        "all.zip": "Everything in all.zip is already in your library.",
+    }
     assert given(tower=TOWER, note="A note.") == {**read, "note.txt": "ready"}
     path = library.incoming / "given.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -419,7 +455,9 @@ def test_answer_stopped_during_search_calls_no_model(open_library: Callable[...,
         return retrieve(*given, **named)  # type: ignore[arg-type]
 
     library.store.current.keyword_search = slow_search  # type: ignore[method-assign,assignment]
-    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who built the tower?", chat_mode=None))
+    run = AnswerRuns(library).start(
+        library.conversations.create().id, Ask("Who built the tower?", chat_mode=None)
+    )
     assert looking.wait(10)
     run.stop()
     go_on.set()
@@ -478,7 +516,10 @@ def test_an_answer_with_halves_of_characters_is_kept(open_library: Callable[...,
     take_in(library, TOWER, "tower.txt")
     message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who?")))
     assert message is not None
-    assert (message.state, message.text) == ("done", "A smile \N{GRINNING FACE} and a half \N{REPLACEMENT CHARACTER}.")
+    assert (message.state, message.text) == (
+        "done",
+        "A smile \N{GRINNING FACE} and a half \N{REPLACEMENT CHARACTER}.",
+    )
 
 
 def test_answer_continues_after_the_database_was_busy(
@@ -576,11 +617,15 @@ def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[...,
     take_in(library, TOWER, "tower.txt")
     take_in(library, CELLAR, "cellar.txt")
     runs = AnswerRuns(library)
-    ways = [way for way in get_args(ChatMode) if way != "openai"]  # which this model, without functions, cannot do
+    ways = [
+        way for way in get_args(ChatMode) if way != "openai"
+    ]  # which this model, without functions, cannot do
     for mode, chat_mode in product(get_args(ResponseMode), [None, *ways]):
         talk = library.conversations.create().id
         finished(library, runs, Ask("How high is the tower?", chat_mode=chat_mode, response_mode=mode), talk)
-        answer_id = finished(library, runs, Ask("Who built it?", chat_mode=chat_mode, response_mode=mode), talk)
+        answer_id = finished(
+            library, runs, Ask("Who built it?", chat_mode=chat_mode, response_mode=mode), talk
+        )
         message, trace = library.conversations.message(answer_id), library.conversations.trace(answer_id)
         assert message is not None
         assert message.facts is not None
@@ -611,7 +656,9 @@ def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -
         continue
     assert [(file.name, file.stage) for file in there.files.all()] == [("tower.txt", Stage.READY)]
     assert [node.text for node in there.store.passages()] == [node.text for node in here.store.passages()]
-    assert [m.text for m in there.conversations.messages(talk.id)] == [m.text for m in here.conversations.messages(talk.id)]
+    assert [m.text for m in there.conversations.messages(talk.id)] == [
+        m.text for m in here.conversations.messages(talk.id)
+    ]
     for library in (here, there):
         library.close()
 

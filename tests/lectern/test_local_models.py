@@ -1,4 +1,5 @@
-"""Language models as files: what is listed, what the settings may name, and what is free once one is deleted."""
+"""Language models as files: what is listed, what the settings may name, and what is free once one is
+deleted."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ def test_every_catalogue_entry_can_be_downloaded_and_checked() -> None:
         assert re.fullmatch(r"[0-9a-f]{40}", model.revision)
         assert model.file.lower().endswith("q4_k_m.gguf")
         assert model.size < model.memory < 2 * model.size
-    assert len({model.file for model in CATALOGUE}) == len({model.sha256 for model in CATALOGUE}) == len(CATALOGUE)
+    assert (
+        len({model.file for model in CATALOGUE})
+        == len({model.sha256 for model in CATALOGUE})
+        == len(CATALOGUE)
+    )
 
 
 def test_the_first_model_that_fits_is_suggested() -> None:

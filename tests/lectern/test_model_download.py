@@ -1,4 +1,5 @@
-"""Downloading a language model, from a hub of our own: whole, in pieces, stopped, and everything that goes wrong."""
+"""Downloading a language model, from a hub of our own: whole, in pieces, stopped, and everything that goes
+wrong."""
 
 from __future__ import annotations
 
@@ -19,9 +20,20 @@ from tests.loopback_hub import LoopbackHub
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 MODEL = CatalogueModel(
-    "Tiny", "maker/tiny-GGUF", "a1b2", "tiny.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), "MIT", "", 1, 1
+    "Tiny",
+    "maker/tiny-GGUF",
+    "a1b2",
+    "tiny.gguf",
+    len(CONTENT),
+    hashlib.sha256(CONTENT).hexdigest(),
+    "MIT",
+    "",
+    1,
+    1,
 )
-OTHER = CatalogueModel("Other", "maker/other-GGUF", "c3d4", "other.gguf", len(CONTENT), MODEL.sha256, "MIT", "", 1, 1)
+OTHER = CatalogueModel(
+    "Other", "maker/other-GGUF", "c3d4", "other.gguf", len(CONTENT), MODEL.sha256, "MIT", "", 1, 1
+)
 
 
 @pytest.fixture
@@ -68,7 +80,9 @@ def sentence(folder: Path, hub: LoopbackHub) -> str:
     assert state.state == "failed"
     assert state.problem is not None
     assert not (folder / MODEL.file).exists()
-    return f"{state.problem.what} {state.problem.hint}".replace(hub.url.rpartition(":")[0].removeprefix("http://"), "HUB")
+    return f"{state.problem.what} {state.problem.hint}".replace(
+        hub.url.rpartition(":")[0].removeprefix("http://"), "HUB"
+    )
 
 
 def test_a_model_comes_whole_from_the_revision_that_is_named(folder: Path, hub: LoopbackHub) -> None:
@@ -123,7 +137,9 @@ def test_a_hub_that_does_not_serve_parts_sends_the_whole_again(folder: Path, hub
 
 def test_another_file_than_the_published_one_is_deleted(folder: Path, hub: LoopbackHub) -> None:
     hub.files[MODEL.file] = CONTENT[::-1]
-    assert "The file that arrived is not Tiny: its SHA-256 is different, so it was deleted." in sentence(folder, hub)
+    assert "The file that arrived is not Tiny: its SHA-256 is different, so it was deleted." in sentence(
+        folder, hub
+    )
     assert list(folder.iterdir()) == []
 
 
@@ -137,15 +153,31 @@ def test_a_file_without_end_is_not_taken_for_ever(folder: Path, hub: LoopbackHub
 @pytest.mark.parametrize(
     ("status", "retry_after", "told"),
     [
-        (401, "", "HUB does not let everyone download Tiny (error 401). Agree to its licence at HUB/maker/tiny-GGUF"),
-        (403, "", "HUB does not let everyone download Tiny (error 403). Agree to its licence at HUB/maker/tiny-GGUF"),
+        (
+            401,
+            "",
+            (
+                "HUB does not let everyone download Tiny (error 401). Agree to its licence at "
+                "HUB/maker/tiny-GGUF"
+            ),
+        ),
+        (
+            403,
+            "",
+            (
+                "HUB does not let everyone download Tiny (error 403). Agree to its licence at "
+                "HUB/maker/tiny-GGUF"
+            ),
+        ),
         (404, "", "Tiny is no longer at HUB."),
         (429, "30", "HUB is receiving too many requests at the moment. Try again in 30 seconds."),
         (429, "", "HUB is receiving too many requests at the moment. Try again in a few minutes."),
         (503, "", "HUB could not send Tiny (error 503). Try again a little later."),
     ],
 )
-def test_a_refusal_is_a_sentence(folder: Path, hub: LoopbackHub, status: int, retry_after: str, told: str) -> None:
+def test_a_refusal_is_a_sentence(
+    folder: Path, hub: LoopbackHub, status: int, retry_after: str, told: str
+) -> None:
     hub.status, hub.retry_after = status, retry_after
     assert sentence(folder, hub).startswith(told)
 

@@ -144,15 +144,23 @@ def test_a_model_that_only_thinks_in_so_few_words_works() -> None:
 
 
 def test_no_language_model_is_fine() -> None:
-    assert check_connection(LLMSettings(), "") == ConnectionReport(True, "No language model: answers quote your documents.")
+    assert check_connection(LLMSettings(), "") == ConnectionReport(
+        True, "No language model: answers quote your documents."
+    )
 
 
 def test_settings_open_the_model_they_name() -> None:
     embedder = NoEmbedder()
     assert isinstance(open_llm(LLMSettings(), "", embedder=embedder), ExtractiveLLM)
-    kinds: dict[Provider, type] = {"ollama": Ollama, "openai": OpenAI, "openai_compatible": OpenAICompatibleLLM}
+    kinds: dict[Provider, type] = {
+        "ollama": Ollama,
+        "openai": OpenAI,
+        "openai_compatible": OpenAICompatibleLLM,
+    }
     for provider, kind in kinds.items():
-        chosen = LLMSettings(provider=provider, base_url="localhost:1", model=" m ", context_window=2000, num_output=99)
+        chosen = LLMSettings(
+            provider=provider, base_url="localhost:1", model=" m ", context_window=2000, num_output=99
+        )
         llm = open_llm(chosen, "sk", embedder=embedder)
         assert type(llm) is kind
         assert llm.metadata == LLMMetadata("m", 2000, 99, is_function_calling_model=provider == "openai")

@@ -64,16 +64,24 @@ def test_files_of_one_name_from_two_folders_are_both_kept(commands: int, add: Ad
     paths = two_reports(tmp_path)
     for given in [paths] if commands == 1 else [[path] for path in paths]:
         assert {row["state"] for row in add(*given)} == {"ready"}
-    assert texts(tmp_path) == {"report.txt": "The north reports 40 faults.", "report (2).txt": "The south reports 40 faults."}
+    assert texts(tmp_path) == {
+        "report.txt": "The north reports 40 faults.",
+        "report (2).txt": "The south reports 40 faults.",
+    }
 
 
-def test_new_version_of_a_file_replaces_it_and_says_so(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_version_of_a_file_replaces_it_and_says_so(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     north, south = two_reports(tmp_path)
     add(north, south)
     south.write_text("The south reports none.")
     assert cli.main(["--library", str(tmp_path / "library"), "add", str(south)]) == 0
     assert "report (2).txt takes the place of the version that was there." in capsys.readouterr().out
-    assert texts(tmp_path) == {"report.txt": "The north reports 40 faults.", "report (2).txt": "The south reports none."}
+    assert texts(tmp_path) == {
+        "report.txt": "The north reports 40 faults.",
+        "report (2).txt": "The south reports none.",
+    }
 
 
 def test_files_of_one_name_in_two_archives_are_both_kept(add: Add, tmp_path: Path) -> None:
@@ -92,7 +100,13 @@ def test_namesakes_in_a_dropped_folder_both_stay(tmp_path: Path, monkeypatch: py
         def put(place: str, text: bytes) -> dict[str, str]:
             headers = [(b"x-lectern-ticket", ticket(library.secret).encode())]
             query = f"name=report.txt&place={place}".encode()
-            scope = {"type": "http", "method": "PUT", "path": "/api/upload", "query_string": query, "headers": headers}
+            scope = {
+                "type": "http",
+                "method": "PUT",
+                "path": "/api/upload",
+                "query_string": query,
+                "headers": headers,
+            }
 
             async def receive() -> dict[str, Any]:
                 return {"type": "http.request", "body": text, "more_body": False}
@@ -144,7 +158,9 @@ def test_a_row_of_a_library_that_stored_the_first_alone_has_that(tmp_path: Path)
         (tmp_path / "a").write_text("words")
         added = library.files.add(tmp_path / "a", "a.txt").file
         library.files.queue.claim("w")
-        library.files.claimed.finish(added.id, "w", passages=1, pages=0, left_out=[Problem("One."), Problem("Two.")])
+        library.files.claimed.finish(
+            added.id, "w", passages=1, pages=0, left_out=[Problem("One."), Problem("Two.")]
+        )
         with library.files.transaction() as db:
             db.execute("UPDATE files SET left_out = NULL")
         file: FileRow = library.files.all()[0]
@@ -187,6 +203,9 @@ def test_archive_names_the_earlier_versions_that_it_replaces(add: Add, tmp_path:
         rows = {row["file"]: row for row in add(tmp_path / "a.zip")}
     assert rows["report.txt"]["state"] == "ready"
     assert rows["a.zip"]["left_out"] == [
-        "One file in a.zip was skipped, as it is hidden: .env. Files of a.zip replaced earlier versions: report.txt."
+        (
+            "One file in a.zip was skipped, as it is hidden: .env. Files of a.zip replaced earlier "
+            "versions: report.txt."
+        )
     ]
     assert texts(tmp_path) == {"report.txt": "The report is two."}

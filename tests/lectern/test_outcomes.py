@@ -85,7 +85,9 @@ def test_response_of_library_and_conversation_has_an_outcome(library: Library) -
     assert library.answer(replace(ALONE, question="How high is the rent?")).whole().outcome == "answer"
 
 
-def test_a_terminal_gets_the_same_as_text_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_gets_the_same_as_text_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "flat.txt").write_text(FLAT, "utf-8")
     there = ["--library", str(tmp_path / "library")]
     assert cli.main([*there, "add", str(tmp_path / "flat.txt")]) == 0
@@ -104,5 +106,7 @@ def test_a_terminal_gets_the_same_as_text_and_as_json(tmp_path: Path, capsys: py
 
 def test_closest_passages_of_other_headings_are_own_paragraphs(library: Library) -> None:
     paragraphs = answered(library, ALONE).text.split("\n\n")
-    rent, pets = (next(each for each in paragraphs if word in each) for word in ("950 euros", "Dogs and cats"))
+    rent, pets = (
+        next(each for each in paragraphs if word in each) for word in ("950 euros", "Dogs and cats")
+    )
     assert rent != pets

@@ -1,4 +1,5 @@
-"""What a question is put to, through the library: all passages, or each document; what is kept of it, and how much was read."""
+"""What a question is put to, through the library: all passages, or each document; what is kept of it, and how
+much was read."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ from tests.lectern.test_library import take_in
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of
 
 TEXTS = {
-    name: " ".join(f"The {name} number {number} is made of {number} small stones and nothing else." for number in range(60))
+    name: " ".join(
+        f"The {name} number {number} is made of {number} small stones and nothing else."
+        for number in range(60)
+    )
     for name in ("tower", "cellar", "bridge")
 }
 
@@ -70,14 +74,21 @@ def test_all_passages_come_once_in_document_order(library: Library) -> None:
         id_ for document in library.store.documents() for id_ in library.store.passage_ids(document.id_)
     ]
     assert len(found) == len(library.store) == len({node.id_ for node in found})
-    bridge, tower = (file.id for name in ("bridge", "tower") for file in library.files.all() if file.name == f"{name}.txt")
+    bridge, tower = (
+        file.id for name in ("bridge", "tower") for file in library.files.all() if file.name == f"{name}.txt"
+    )
     some = [hit.node for hit in AllPassages(library.store, [bridge, tower]).retrieve("x")]
-    assert [node.id_ for node in some] == [*library.store.passage_ids(tower), *library.store.passage_ids(bridge)]
+    assert [node.id_ for node in some] == [
+        *library.store.passage_ids(tower),
+        *library.store.passage_ids(bridge),
+    ]
 
 
 @pytest.mark.parametrize("mode", ["tree_summarize", "refine", "accumulate"])
 def test_answer_from_everything_says_so_and_cites_its_quotes(library: Library, mode: str) -> None:
-    ask = Ask("What is the cellar number 59 made of?", chat_mode=None, response_mode=mode, reading="everything")
+    ask = Ask(
+        "What is the cellar number 59 made of?", chat_mode=None, response_mode=mode, reading="everything"
+    )
     message = answered(library, ask)
     facts = facts_of(message)
     assert (facts.reading, facts.mode, facts.files_used, facts.files_total) == ("everything", mode, 3, 3)
@@ -85,7 +96,11 @@ def test_answer_from_everything_says_so_and_cites_its_quotes(library: Library, m
     cited = [source for source in message.sources if f"[{source.number}]" in message.text]
     assert len(cited) == len(message.sources) > 0
     assert [source.number for source in message.sources] == list(range(1, len(message.sources) + 1))
-    [first] = [source for source in message.sources if "number 59" in source.text and source.file_name == "cellar.txt"][:1]
+    [first] = [
+        source
+        for source in message.sources
+        if "number 59" in source.text and source.file_name == "cellar.txt"
+    ][:1]
     assert f"[{first.number}]" in message.text
 
 
@@ -97,13 +112,17 @@ def test_answer_from_best_passages_states_the_number_of_files(library: Library) 
 
 
 def test_each_document_is_a_row_that_is_kept(library: Library) -> None:
-    message = answered(library, Ask("What is the tower number 7 made of?", chat_mode=None, reading="each_file"))
+    message = answered(
+        library, Ask("What is the tower number 7 made of?", chat_mode=None, reading="each_file")
+    )
     facts = facts_of(message)
     assert [row.file_name for row in facts.rows] == ["bridge.txt", "cellar.txt", "tower.txt"]
     assert facts.rows[2].found == "found"
     assert "7 small stones" in facts.rows[2].text
     assert all(f"**{row.file_name}**\n\n{row.text}" in message.text for row in facts.rows)
-    alone = answered(library, Ask("What?", chat_mode=None, reading="each_file", file_ids=(library.files.all()[0].id,)))
+    alone = answered(
+        library, Ask("What?", chat_mode=None, reading="each_file", file_ids=(library.files.all()[0].id,))
+    )
     assert len(facts_of(alone).rows) == 1
 
 
@@ -139,7 +158,9 @@ def test_rows_of_documents_that_answered_outlive_a_stop(tmp_path: Path) -> None:
         return "Stones. [1]"
 
     library = opened(tmp_path, UnlockedLLM(rule))
-    run = AnswerRuns(library).start(library.conversations.create().id, Ask("What?", chat_mode=None, reading="each_file"))
+    run = AnswerRuns(library).start(
+        library.conversations.create().id, Ask("What?", chat_mode=None, reading="each_file")
+    )
     assert waiting.wait(20)
     for _piece in run.follow():
         if len(run.rows) == 2:
@@ -157,7 +178,8 @@ def test_ask_of_an_earlier_version_means_best_passages() -> None:
     del ask["reading"]
     assert Ask.from_json(json.dumps(ask)).reading == "best"
     facts = AnswerFacts.from_json(
-        '{"mode": "compact", "mode_label": "compact", "calls": 1, "seconds": 1.0, "passages_used": 6, "passages_total": 9}'
+        '{"mode": "compact", "mode_label": "compact", "calls": 1, "seconds": 1.0, "passages_used": 6, '
+        '"passages_total": 9}'
     )
     assert (facts.reading, facts.files_total, facts.rows) == ("best", 0, ())
 

@@ -1,4 +1,5 @@
-"""The sample documents: real files, enough to read, agreeing with the questions asked of them, and made anew the same."""
+"""The sample documents: real files, enough to read, agreeing with the questions asked of them, and made anew
+the same."""
 
 from __future__ import annotations
 
@@ -57,10 +58,14 @@ def test_sample_answers_and_files_correspond(item: dict[str, Any]) -> None:
     if item["kind"] == "per_document":  # one answer for each file, in the files' order
         assert [answer for answer, text in zip(answers, texts, strict=True) if answer not in text] == []
     assert [answer for answer in answers if not any(answer in text for text in texts)] == []
-    assert [name for name, text in zip(item["files"], texts, strict=True) if not any(a in text for a in answers)] == []
+    assert [
+        name for name, text in zip(item["files"], texts, strict=True) if not any(a in text for a in answers)
+    ] == []
 
 
-@pytest.mark.parametrize("item", [item for item in QUESTIONS if "pages" in item], ids=lambda item: item["question"])
+@pytest.mark.parametrize(
+    "item", [item for item in QUESTIONS if "pages" in item], ids=lambda item: item["question"]
+)
 def test_an_answer_stands_on_the_page_that_is_given_for_it(item: dict[str, Any]) -> None:
     for name, number in item["pages"].items():
         page = plain(pdf_pages(DOCUMENTS / name)[number - 1])
@@ -79,7 +84,12 @@ def test_unanswerable_questions_match_nothing_in_the_sample() -> None:
     for item in asked:
         assert item["answer"] == []
         assert item["absent"]
-        found = [(term, name) for term in item["absent"] for name, text in everything.items() if has_word(plain(term), text)]
+        found = [
+            (term, name)
+            for term in item["absent"]
+            for name, text in everything.items()
+            if has_word(plain(term), text)
+        ]
         assert found == []
 
 
@@ -104,11 +114,15 @@ def test_every_document_answers_some_question() -> None:
 
 def test_the_money_of_the_repair_adds_up() -> None:
     report = parse((DOCUMENTS.parent / "source" / "report.md").read_text("utf-8"))
-    (estimate,) = (block.rows for block in report.blocks if block.kind == "table" and "Estimate" in block.rows[0])
+    (estimate,) = (
+        block.rows for block in report.blocks if block.kind == "table" and "Estimate" in block.rows[0]
+    )
     pounds = [int(row[2].lstrip("£").replace(",", "")) for row in estimate[1:]]
     assert sum(pounds[:-1]) == pounds[-1] == 186_000
     minutes = text_of("committee-minutes-2022-2024.md")
-    parts = re.search(r"reserve £([\d,]+); Heritage Fund £([\d,]+);.*?£([\d,]+), of which.*?loan £([\d,]+)", minutes)
+    parts = re.search(
+        r"reserve £([\d,]+); Heritage Fund £([\d,]+);.*?£([\d,]+), of which.*?loan £([\d,]+)", minutes
+    )
     assert parts is not None
     assert sum(int(part.replace(",", "")) for part in parts.groups()) == 201_750
 
@@ -147,7 +161,9 @@ def text_of(name: str) -> str:
 def extract(path: Path) -> str:
     if path.suffix == ".pdf":
         return "\n".join(pdf_pages(path))
-    return {".docx": _docx, ".xlsx": _xlsx, ".pptx": _pptx, ".html": _html, ".eml": _eml}.get(path.suffix, _text)(path)
+    return {".docx": _docx, ".xlsx": _xlsx, ".pptx": _pptx, ".html": _html, ".eml": _eml}.get(
+        path.suffix, _text
+    )(path)
 
 
 @cache
@@ -167,7 +183,11 @@ def _docx(path: Path) -> str:
 
     lines: list[str] = []
     for block in docx.Document(str(path)).iter_inner_content():
-        lines += [block.text] if hasattr(block, "text") else [cell.text for row in block.rows for cell in row.cells]
+        lines += (
+            [block.text]
+            if hasattr(block, "text")
+            else [cell.text for row in block.rows for cell in row.cells]
+        )
     return "\n".join(lines)
 
 

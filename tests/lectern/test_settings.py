@@ -58,7 +58,9 @@ def test_key_is_stored_apart_for_its_owner_and_can_be_deleted(tmp_path: Path) ->
     assert "secret" not in read_settings(tmp_path).model_dump_json()
 
 
-def test_keys_of_two_providers_saved_at_once_are_both_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_two_providers_saved_at_once_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with ThreadPoolExecutor(1) as other:
         second: list[Future[None]] = []
 
@@ -91,7 +93,9 @@ def test_concurrent_saves_leave_the_settings_of_one(tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_unsavable_settings_are_reported_without_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsavable_settings_are_reported_without_leftovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_settings(tmp_path, AppSettings(language="de"))
 
     def full(descriptor: int) -> None:
@@ -104,7 +108,9 @@ def test_unsavable_settings_are_reported_without_leftovers(tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_openai_key_comes_from_the_environment_if_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_key_comes_from_the_environment_if_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     assert read_key(tmp_path, "openai") == "from-environment"
     assert read_key(tmp_path, "openai_compatible") == ""
@@ -118,8 +124,12 @@ def test_a_masked_key_can_be_recognised_and_not_used() -> None:
     assert mask("") == ""
 
 
-@pytest.mark.parametrize("text", ['["secret-1"]', '{"openai": {"key": "secret-1"}}', '"secret-1"', '{"openai": "secret-1'])
-def test_unreadable_keys_are_reported_and_not_displayed(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "text", ['["secret-1"]', '{"openai": {"key": "secret-1"}}', '"secret-1"', '{"openai": "secret-1']
+)
+def test_unreadable_keys_are_reported_and_not_displayed(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "keys.json").write_text(text, "utf-8")
     error = damaged_keys(tmp_path)
     assert error is not None
@@ -158,7 +168,9 @@ def test_settings_of_another_version_on_a_server_are_said_to_be(tmp_path: Path) 
         assert "same one on every machine" in caught.value.hint
 
 
-def test_library_is_on_the_named_server_or_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_is_on_the_named_server_or_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
     assert default_library() == tmp_path
     monkeypatch.setenv("LECTERN_DATABASE", "postgresql://ada@db/docs")

@@ -14,7 +14,16 @@ def source(number: int, page: str) -> Source:
 
 def message(text: str, *, chat: bool = True) -> Message:
     sources = (source(1, "1"), source(2, "7"), source(3, "2"), source(4, "7"))
-    return Message("m", "c", "assistant", text, "done", 0.0, Ask("?", chat_mode="context" if chat else None), sources=sources)
+    return Message(
+        "m",
+        "c",
+        "assistant",
+        text,
+        "done",
+        0.0,
+        Ask("?", chat_mode="context" if chat else None),
+        sources=sources,
+    )
 
 
 def test_citations_number_in_text_order_with_one_per_place() -> None:
@@ -50,4 +59,9 @@ def test_what_a_person_typed_stays_as_it_is() -> None:
 
 
 def test_in_a_replay_the_numbers_are_those_of_the_grid() -> None:
-    assert replace(message("The rent [4]."), conversation_id="c.1.context").shown_numbers == {1: 1, 2: 2, 3: 3, 4: 4}
+    assert replace(message("The rent [4]."), conversation_id="c.1.context").shown_numbers == {
+        1: 1,
+        2: 2,
+        3: 3,
+        4: 4,
+    }

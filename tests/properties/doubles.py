@@ -1,4 +1,5 @@
-"""Texts of many scripts, every kind of index over them, and a picture of any value to compare it with later."""
+"""Texts of many scripts, every kind of index over them, and a picture of any value to compare it with
+later."""
 
 from __future__ import annotations
 
@@ -48,7 +49,11 @@ KINDS: list[type[BaseIndex]] = [
 def udhr(paths: Sequence[Path] = UDHR, characters: int | None = None) -> list[Document]:
     """Each text in another language, named by it; the first `characters` of each."""
     return [
-        Document(path.read_text(encoding="utf-8")[:characters], path.stem, {"file_name": path.name, "number": number})
+        Document(
+            path.read_text(encoding="utf-8")[:characters],
+            path.stem,
+            {"file_name": path.name, "number": number},
+        )
         for number, path in enumerate(paths)
     ]
 
@@ -56,13 +61,27 @@ def udhr(paths: Sequence[Path] = UDHR, characters: int | None = None) -> list[Do
 def retrievers(index: BaseIndex, top_k: int = 5) -> Iterator[tuple[str, BaseRetriever]]:
     """Every way there is to find passages in an index, by name."""
     if isinstance(index, VectorStoreIndex):
-        for mode in ("default", "mmr", "hybrid", "text_search", "sparse", "svm", "logistic_regression", "linear_regression"):
+        for mode in (
+            "default",
+            "mmr",
+            "hybrid",
+            "text_search",
+            "sparse",
+            "svm",
+            "logistic_regression",
+            "linear_regression",
+        ):
             yield mode, index.as_retriever(top_k, vector_store_query_mode=mode)
         bm25 = BM25Retriever(index.vector_store, top_k)
         both = HybridRetriever(index.vector_store, EMBEDDER, top_k)
         yield "bm25", bm25
         yield "both", both
-        yield "fusion", QueryFusionRetriever([index.as_retriever(top_k), bm25], QUOTING, similarity_top_k=top_k, num_queries=2)
+        yield (
+            "fusion",
+            QueryFusionRetriever(
+                [index.as_retriever(top_k), bm25], QUOTING, similarity_top_k=top_k, num_queries=2
+            ),
+        )
         yield "merging", AutoMergingRetriever(index.as_retriever(top_k), index.storage_context)
     elif isinstance(index, SummaryIndex):
         for mode in ("default", "embedding", "llm"):
@@ -92,5 +111,7 @@ def picture(value: Any, passed: tuple[int, ...] = ()) -> Any:
         items: Iterable[Any] = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [picture(item, inside) for item in items]
     if dataclasses.is_dataclass(value):
-        return [(field.name, picture(getattr(value, field.name), inside)) for field in dataclasses.fields(value)]
+        return [
+            (field.name, picture(getattr(value, field.name), inside)) for field in dataclasses.fields(value)
+        ]
     return repr(value)

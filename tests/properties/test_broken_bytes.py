@@ -1,4 +1,5 @@
-"""A byte of a text that is broken, or a text that ends in the middle of a character, costs what stands there and no more."""
+"""A byte of a text that is broken, or a text that ends in the middle of a character, costs what stands there
+and no more."""
 
 from __future__ import annotations
 
@@ -29,12 +30,16 @@ KOREAN = (
     "역 옆에는 지도와 엽서를 파는 서점이 있다. 선생님은 학생들에게 먼저 문제를 잘 읽으라고 말했다.\n"
 )
 RUSSIAN = (
-    "Железная дорога на скале открылась весной, и жители города поднимались по ней к старой крепости каждый день.\n"
-    "Рядом с вокзалом есть книжный магазин, где продают карты. Учитель сказал ученикам сначала прочитать вопрос.\n"
+    "Железная дорога на скале открылась весной, и жители города поднимались по ней к старой крепости "
+    "каждый день.\n"
+    "Рядом с вокзалом есть книжный магазин, где продают карты. Учитель сказал ученикам сначала "
+    "прочитать вопрос.\n"
 )
 GERMAN = (
-    "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger gingen über sie.\n"
-    "Neben dem Bahnhof gibt es eine Buchhandlung, die Karten für Ausflüge verkauft und über Mittag schließt.\n"
+    "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger "
+    "gingen über sie.\n"
+    "Neben dem Bahnhof gibt es eine Buchhandlung, die Karten für Ausflüge verkauft und über Mittag "
+    "schließt.\n"
 )
 TEXTS = {
     "big5": TRADITIONAL,
@@ -56,7 +61,9 @@ encodings = st.sampled_from(sorted(TEXTS))
 
 def lost(before: str, after: str) -> int:
     """Characters of a text that are not in another."""
-    return len(before) - sum(block.size for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks())
+    return len(before) - sum(
+        block.size for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -89,7 +96,11 @@ def test_a_byte_that_is_no_character_is_reported_once(encoding: str) -> None:
     assert left_out == []
     if encoding in ("cp1251", "koi8_r", "cp1252"):
         return  # where nearly every byte is one
-    half = data[:-1] if encoding.startswith("utf-16") else data[: len(data) // 2] + b"\xff\xff" + data[len(data) // 2 :]
+    half = (
+        data[:-1]
+        if encoding.startswith("utf-16")
+        else data[: len(data) // 2] + b"\xff\xff" + data[len(data) // 2 :]
+    )
     text = decode_text(half, ReadOptions("a.txt", on_loss=left_out.append))
     assert "�" in text
     assert len(left_out) == 1

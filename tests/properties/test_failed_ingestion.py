@@ -28,7 +28,9 @@ from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, picture, retrievers
 
-OLD = [Document(f"This is what document {name} said before. Cats purr in it.", name, {"v": 1}) for name in "abc"]
+OLD = [
+    Document(f"This is what document {name} said before. Cats purr in it.", name, {"v": 1}) for name in "abc"
+]
 # One that is as it was, one that changed, a new one that fails somewhere, and one that never gets its turn.
 NEW = [
     OLD[0],
@@ -103,10 +105,14 @@ def splitting(kind: type[SentenceSplitter] = SentenceSplitter) -> SentenceSplitt
 
 
 def list_content(store: MemoryStore, *, in_order: bool = True) -> object:
-    """What a store has; `in_order`: also in which order it came, which a store that is mended by hand does not get back."""
+    """What a store has; `in_order`: also in which order it came, which a store that is mended by hand does
+    not get back."""
     ids = [stored.id_ for stored in store.documents()]
     return picture(
-        [(id_, store.document(id_), store.nodes(store.passage_ids(id_))) for id_ in (ids if in_order else sorted(ids))]
+        [
+            (id_, store.document(id_), store.nodes(store.passage_ids(id_)))
+            for id_ in (ids if in_order else sorted(ids))
+        ]
     )
 
 
@@ -129,7 +135,9 @@ def run(
 
 
 @pytest.mark.parametrize("strategy", DocstoreStrategy)
-@pytest.mark.parametrize("where", ["reader", "splitter", "extractor", "embedder", "store", "store, late", "docstore"])
+@pytest.mark.parametrize(
+    "where", ["reader", "splitter", "extractor", "embedder", "store", "store, late", "docstore"]
+)
 def test_failing_pipeline_leaves_its_stores_unchanged(where: str, strategy: DocstoreStrategy) -> None:
     store, docstore = BadStore(), BadDocstore()
     store.breaks = {"store": "before", "store, late": "after"}.get(where, "no more")  # type: ignore[assignment]
@@ -164,8 +172,12 @@ def seen(index: BaseIndex) -> object:
         for _, retriever in retrievers(index, 50)
     ]
     documents = sorted((id_, info.node_ids) for id_, info in index.ref_doc_info.items())
-    entries = [sorted(context.index_store.entries(record.place).items()) for record in context.index_store.all()]
-    return picture((found, documents, sorted(index._hashes().items()), entries, list(context.docstore.docs.values())))
+    entries = [
+        sorted(context.index_store.entries(record.place).items()) for record in context.index_store.all()
+    ]
+    return picture(
+        (found, documents, sorted(index._hashes().items()), entries, list(context.docstore.docs.values()))
+    )
 
 
 def build(kind: type[BaseIndex], **chosen: Any) -> BaseIndex:
@@ -242,7 +254,10 @@ def test_an_index_whose_store_refuses_a_document_has_what_it_had(change: str) ->
     assert list_content(store, in_order=False) == before
     store.breaks = "no more"
     fresh = MemoryStore()
-    for mended in (index, build(VectorStoreIndex, storage_context=StorageContext.from_defaults(vector_store=fresh))):
+    for mended in (
+        index,
+        build(VectorStoreIndex, storage_context=StorageContext.from_defaults(vector_store=fresh)),
+    ):
         CHANGES[change](mended)
     assert list_content(store, in_order=False) == list_content(fresh, in_order=False) != before
 
@@ -251,6 +266,12 @@ def test_failed_index_leaves_nothing_in_its_storage() -> None:
     for kind in KINDS:
         context = StorageContext.from_defaults()
         with pytest.raises(BreakError):
-            kind(NEW, storage_context=context, transformations=[splitting(BadSplitter)], embed_model=EMBEDDER, llm=QUOTING)
+            kind(
+                NEW,
+                storage_context=context,
+                transformations=[splitting(BadSplitter)],
+                embed_model=EMBEDDER,
+                llm=QUOTING,
+            )
         assert context.index_store.all() == []
         assert not context.docstore.docs

@@ -1,4 +1,5 @@
-"""Whatever is given to a step, an engine or an index is afterwards what it was before, to the last entry of its metadata."""
+"""Whatever is given to a step, an engine or an index is afterwards what it was before, to the last entry of
+its metadata."""
 
 from __future__ import annotations
 
@@ -31,8 +32,10 @@ from ragcore.tools import QueryEngineTool, RetrieverTool, ToolMetadata
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, picture, retrievers
 
 TEXT = (
-    "# Lecterns\n\nA lectern is a stand with a slanting top. Write to ann@example.org or call +49 30 1234567.\n\n\n"
-    "## Use\n\nSpeakers read from it. Libraries of the Middle Ages chained their books to lecterns. Monks copied them."
+    "# Lecterns\n\nA lectern is a stand with a slanting top. Write to ann@example.org or call +49 30 "
+    "1234567.\n\n\n"
+    "## Use\n\nSpeakers read from it. Libraries of the Middle Ages chained their books to lecterns. "
+    "Monks copied them."
 )
 QUESTION = "What did libraries chain to lecterns?"
 
@@ -47,7 +50,11 @@ def documents() -> list[Document]:
 
 def nodes(vectors: bool = False) -> list[TextNode]:
     made = SentenceSplitter(40, 0).get_nodes_from_documents(documents())
-    return [node.with_embedding(vector) for node, vector in zip(made, embedded(made), strict=True)] if vectors else list(made)
+    return (
+        [node.with_embedding(vector) for node, vector in zip(made, embedded(made), strict=True)]
+        if vectors
+        else list(made)
+    )
 
 
 def embedded(given: Sequence[TextNode]) -> list[Any]:
@@ -62,7 +69,11 @@ def classes(module: Any, base: type) -> set[type]:
     """The classes of a package that can be made, by what it offers, or by what stands in it."""
     names = getattr(module, "__all__", None) or dir(module)
     offered = (getattr(module, name) for name in names)
-    return {kind for kind in offered if inspect.isclass(kind) and issubclass(kind, base) and not inspect.isabstract(kind)}
+    return {
+        kind
+        for kind in offered
+        if inspect.isclass(kind) and issubclass(kind, base) and not inspect.isabstract(kind)
+    }
 
 
 PARSERS: dict[str, Callable[[], Any]] = {
@@ -97,7 +108,11 @@ STEPS: dict[str, Callable[[], Any]] = {
 
 def test_every_parser_and_extractor_is_among_these() -> None:
     offered = (getattr(node_parser, name) for name in node_parser.__all__)
-    parsers = {kind.__name__ for kind in offered if hasattr(kind, "get_nodes_from_documents") and not inspect.isabstract(kind)}
+    parsers = {
+        kind.__name__
+        for kind in offered
+        if hasattr(kind, "get_nodes_from_documents") and not inspect.isabstract(kind)
+    }
     assert parsers == {*PARSERS, "JSONNodeParser", "HTMLNodeParser", "LangchainNodeParser"}
     extracting = {kind.__name__ for kind in classes(extractors, BaseExtractor)}
     assert len(extracting) == 5
@@ -118,7 +133,8 @@ def test_a_step_edits_nothing_of_what_it_is_given(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parser", "text"), [(node_parser.JSONNodeParser, '{"a": [1, 2]}'), (node_parser.HTMLNodeParser, "<p>One.</p>")]
+    ("parser", "text"),
+    [(node_parser.JSONNodeParser, '{"a": [1, 2]}'), (node_parser.HTMLNodeParser, "<p>One.</p>")],
 )
 def test_parsers_of_one_format_edit_nothing_either(parser: Callable[[], NodeParser], text: str) -> None:
     given = [Document(text, "j", {"tags": ["a"]})]
@@ -146,17 +162,23 @@ class ByLength(postprocessor.SentenceTransformerRerank):
 
 
 POSTPROCESSORS: dict[str, Callable[[], BaseNodePostprocessor]] = {
-    "AutoPrevNextNodePostprocessor": lambda: postprocessor.AutoPrevNextNodePostprocessor(read_from(), QUOTING),
+    "AutoPrevNextNodePostprocessor": lambda: postprocessor.AutoPrevNextNodePostprocessor(
+        read_from(), QUOTING
+    ),
     "EmbeddingRecencyPostprocessor": lambda: postprocessor.EmbeddingRecencyPostprocessor(EMBEDDER),
     "FixedRecencyPostprocessor": lambda: postprocessor.FixedRecencyPostprocessor(3),
-    "KeywordNodePostprocessor": lambda: postprocessor.KeywordNodePostprocessor(["lectern", "lecterns"], ["ship"]),
+    "KeywordNodePostprocessor": lambda: postprocessor.KeywordNodePostprocessor(
+        ["lectern", "lecterns"], ["ship"]
+    ),
     "LLMRerank": lambda: postprocessor.LLMRerank(QUOTING),
     "LongContextReorder": postprocessor.LongContextReorder,
     "MetadataReplacementPostProcessor": lambda: postprocessor.MetadataReplacementPostProcessor("date"),
     "PIINodePostprocessor": postprocessor.PIINodePostprocessor,
     "PrevNextNodePostprocessor": lambda: postprocessor.PrevNextNodePostprocessor(read_from(), mode="both"),
     "RankGPTRerank": lambda: postprocessor.RankGPTRerank(llm=QUOTING),
-    "SentenceEmbeddingOptimizer": lambda: postprocessor.SentenceEmbeddingOptimizer(EMBEDDER, percentile_cutoff=0.5),
+    "SentenceEmbeddingOptimizer": lambda: postprocessor.SentenceEmbeddingOptimizer(
+        EMBEDDER, percentile_cutoff=0.5
+    ),
     "SentenceTransformerRerank": lambda: ByLength("by length"),
     "SimilarityPostprocessor": lambda: postprocessor.SimilarityPostprocessor(0.5),
     "TimeWeightedPostprocessor": lambda: postprocessor.TimeWeightedPostprocessor(top_k=3),
@@ -171,7 +193,10 @@ def test_every_postprocessor_is_among_these() -> None:
 @pytest.mark.parametrize("name", POSTPROCESSORS)
 def test_a_postprocessor_edits_nothing_of_what_it_is_given(name: str) -> None:
     made = POSTPROCESSORS[name]()
-    given, bundle = hits(), QueryBundle(QUESTION, ("chained books",), np.array(EMBEDDER.embed_query(QUESTION)))
+    given, bundle = (
+        hits(),
+        QueryBundle(QUESTION, ("chained books",), np.array(EMBEDDER.embed_query(QUESTION))),
+    )
     before = picture((given, bundle))
     for _ in range(2):  # the second time it may remember the first
         found = made.postprocess_nodes(given, bundle)
@@ -185,7 +210,9 @@ def test_a_postprocessor_edits_nothing_of_what_it_is_given(name: str) -> None:
 def test_index_and_retrievers_edit_neither_inputs_nor_question(kind: type[BaseIndex]) -> None:
     given, more, bundle = documents(), nodes(), QueryBundle(QUESTION)
     before = picture((given, more, bundle))
-    index = kind.from_documents(given, transformations=[SentenceSplitter(40, 0)], embed_model=EMBEDDER, llm=QUOTING)
+    index = kind.from_documents(
+        given, transformations=[SentenceSplitter(40, 0)], embed_model=EMBEDDER, llm=QUOTING
+    )
     index.insert_nodes(more)
     index.refresh_ref_docs(given)
     for _, retriever in retrievers(index):
@@ -250,7 +277,10 @@ def conversation() -> list[ChatMessage]:
 
 @pytest.mark.parametrize("mode", ChatMode)
 def test_chat_edits_neither_its_history_nor_its_prefix(mode: ChatMode) -> None:
-    history, index = conversation(), VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
+    history, index = (
+        conversation(),
+        VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING),
+    )
     before = picture(history)
     memory = ChatMemoryBuffer(3000, history)
     engine = chat_engine(mode, llm=QUOTING, retriever=index.as_retriever(), memory=memory)
@@ -265,7 +295,11 @@ def test_chat_edits_neither_its_history_nor_its_prefix(mode: ChatMode) -> None:
 @pytest.mark.parametrize("agent", [ReActAgent, OpenAIAgent])
 def test_an_agent_edits_neither_its_tools_nor_histories(agent: type[ReActAgent] | type[OpenAIAgent]) -> None:
     index = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
-    tools = [QueryEngineTool(index.as_query_engine(), ToolMetadata(name="lecterns", description="Knows about lecterns."))]
+    tools = [
+        QueryEngineTool(
+            index.as_query_engine(), ToolMetadata(name="lecterns", description="Knows about lecterns.")
+        )
+    ]
     history, prefix = conversation(), [ChatMessage(MessageRole.SYSTEM, "Be brief.")]
     before = picture((history, prefix)), list(tools)
     made = agent.from_tools(tools, QUOTING, chat_history=history, prefix_messages=prefix)
@@ -275,7 +309,10 @@ def test_an_agent_edits_neither_its_tools_nor_histories(agent: type[ReActAgent] 
 
 
 def test_memories_selectors_and_composed_retrievers_edit_nothing() -> None:
-    history, index = conversation() * 20, VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
+    history, index = (
+        conversation() * 20,
+        VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING),
+    )
     bundle, found = QueryBundle(QUESTION), nodes()
     choices = [
         ToolMetadata(name="a", description="Knows about lecterns."),
@@ -286,17 +323,25 @@ def test_memories_selectors_and_composed_retrievers_edit_nothing() -> None:
         memory.get()
         memory.put(*history)
         memory.get_all().clear()
-    for selector in (EmbeddingSingleSelector(EMBEDDER), LLMSingleSelector(QUOTING), LLMMultiSelector(QUOTING)):
+    for selector in (
+        EmbeddingSingleSelector(EMBEDDER),
+        LLMSingleSelector(QUOTING),
+        LLMMultiSelector(QUOTING),
+    ):
         selector.select(choices, bundle)
     both = [index.as_retriever(), BM25Retriever(index.vector_store)]
     tools = [RetrieverTool(retriever, about) for retriever, about in zip(both, choices, strict=True)]
     RouterRetriever(EmbeddingSingleSelector(EMBEDDER), tools, QUOTING).retrieve(bundle)
     TransformRetriever(both[0], HyDEQueryTransform(QUOTING)).retrieve(bundle)
-    RecursiveRetriever("root", {"root": both[0]}, node_dict={node.id_: node for node in found}).retrieve(bundle)
+    RecursiveRetriever("root", {"root": both[0]}, node_dict={node.id_: node for node in found}).retrieve(
+        bundle
+    )
     assert picture((history, bundle, choices, found)) == before
 
 
-@pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "openai"])
+@pytest.mark.parametrize(
+    "mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "openai"]
+)
 def test_edits_of_a_history_during_a_stream_have_no_effect(mode: str) -> None:
     index = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
     engine = chat_engine(mode, llm=QUOTING, retriever=index.as_retriever(), memory=ChatMemoryBuffer(3000))

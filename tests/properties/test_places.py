@@ -1,4 +1,5 @@
-"""A passage is a stretch of its document from the splitter to the answer: never too long, and all of them are all of it."""
+"""A passage is a stretch of its document from the splitter to the answer: never too long, and all of them are
+all of it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,18 @@ from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, UDHR, retrievers,
 from tests.word_tokenizer import WordTokenizer
 
 SIZE, OVERLAP = 96, 16
-WORDS = ["one two three. ", "word ", "\n\n\n", "漢字かな。", "नमस्ते दुनिया। ", "😀", "…  ", "a, b; c ", "\t", "Ünïcödé "]
+WORDS = [
+    "one two three. ",
+    "word ",
+    "\n\n\n",
+    "漢字かな。",
+    "नमस्ते दुनिया। ",
+    "😀",
+    "…  ",
+    "a, b; c ",
+    "\t",
+    "Ünïcödé ",
+]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=120).map("".join)
 
 
@@ -43,12 +55,16 @@ def check_all(text: str, nodes: Iterable[TextNode]) -> None:
     assert not text[reached:].strip()
 
 
-def stored(kind: type[BaseIndex], documents: Sequence[Document], folder: Path, size: int, overlap: int) -> BaseIndex:
+def stored(
+    kind: type[BaseIndex], documents: Sequence[Document], folder: Path, size: int, overlap: int
+) -> BaseIndex:
     """The index after it was persisted and loaded again."""
     splitter = SentenceSplitter(size, overlap)
     index = kind.from_documents(documents, transformations=[splitter], embed_model=EMBEDDER, llm=QUOTING)
     index.storage_context.persist(folder)
-    return load_index_from_storage(StorageContext.from_defaults(persist_dir=folder), embed_model=EMBEDDER, llm=QUOTING)
+    return load_index_from_storage(
+        StorageContext.from_defaults(persist_dir=folder), embed_model=EMBEDDER, llm=QUOTING
+    )
 
 
 def passages(index: BaseIndex, document_id: str) -> list[TextNode]:
@@ -92,7 +108,9 @@ def test_retrieved_passages_in_any_language_have_their_place(kind: type[BaseInde
 def test_merged_parents_in_any_language_have_their_places(tmp_path: Path) -> None:
     documents = udhr(UDHR[::2], 3000)
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[256, 64, 24], chunk_overlap=4)
-    built = VectorStoreIndex.from_documents(documents, transformations=[parser], embed_model=EMBEDDER, llm=QUOTING)
+    built = VectorStoreIndex.from_documents(
+        documents, transformations=[parser], embed_model=EMBEDDER, llm=QUOTING
+    )
     built.storage_context.persist(tmp_path)
     context = StorageContext.from_defaults(persist_dir=tmp_path)
     index = load_index_from_storage(context, embed_model=EMBEDDER, llm=QUOTING)
@@ -108,13 +126,17 @@ def test_merged_parents_in_any_language_have_their_places(tmp_path: Path) -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, st.integers(1, 30), st.data())
-def test_any_text_comes_back_in_place_from_index_and_pipeline(text: str, size: int, data: st.DataObject) -> None:
+def test_any_text_comes_back_in_place_from_index_and_pipeline(
+    text: str, size: int, data: st.DataObject
+) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     kind = data.draw(st.sampled_from(KINDS))
     splitter = SentenceSplitter(size, overlap, tokenizer=WordTokenizer())
     document = Document(text, "d")
     with tempfile.TemporaryDirectory() as folder:
-        built = kind.from_documents([document], transformations=[splitter], embed_model=HashEmbedding(8), llm=QUOTING)
+        built = kind.from_documents(
+            [document], transformations=[splitter], embed_model=HashEmbedding(8), llm=QUOTING
+        )
         built.storage_context.persist(folder)
         with_folder = StorageContext.from_defaults(persist_dir=folder)
         index = load_index_from_storage(with_folder, embed_model=HashEmbedding(8), llm=QUOTING)
@@ -131,7 +153,9 @@ def test_any_text_comes_back_in_place_from_index_and_pipeline(text: str, size: i
 @given(TEXTS, st.integers(2, 20), st.integers(1, 10))
 def test_small_citation_passages_have_places_in_the_document(text: str, size: int, cited: int) -> None:
     splitter = SentenceSplitter(size, 0, tokenizer=WordTokenizer())
-    index = VectorStoreIndex.from_documents([Document(text)], transformations=[splitter], embed_model=EMBEDDER, llm=QUOTING)
+    index = VectorStoreIndex.from_documents(
+        [Document(text)], transformations=[splitter], embed_model=EMBEDDER, llm=QUOTING
+    )
     smaller = SentenceSplitter(cited, 0, tokenizer=WordTokenizer())
     engine = CitationQueryEngine.from_args(index, QUOTING, text_splitter=smaller, similarity_top_k=1000)
     parts = [hit.node for hit in engine.retrieve("one two three")]

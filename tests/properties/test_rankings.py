@@ -1,4 +1,5 @@
-"""Rankings beside another way to come to them, and cases in which a near miss of the rule would give another order."""
+"""Rankings beside another way to come to them, and cases in which a near miss of the rule would give another
+order."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ragcore.vector_stores.memory import MemoryStore
 
 
 def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
-    """L2 of weights and intercept, and C = 0.1 times the squared hinge, each class with the same weight in all."""
+    """L2 of weights and intercept, and C = 0.1 times the squared hinge, each class with the same weight in
+    all."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     rows = np.random.default_rng(7).normal(size=(20, 5)).astype(np.float32)
@@ -26,7 +28,9 @@ def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
     retriever = VectorIndexRetriever(store, HashEmbedding(5), 20, vector_store_query_mode="svm")
     found = retriever.retrieve(QueryBundle("text", embedding=query))
 
-    x = np.vstack([query / np.linalg.norm(query), rows / np.linalg.norm(rows, axis=1, keepdims=True)]).astype(float)
+    x = np.vstack([query / np.linalg.norm(query), rows / np.linalg.norm(rows, axis=1, keepdims=True)]).astype(
+        float
+    )
     sides = np.array([1.0] + [-1.0] * 20)
     weights = np.array([21 / 2] + [21 / 40] * 20)
 

@@ -10,12 +10,20 @@ from ragcore import SimpleDirectoryReader, VectorStoreIndex
 from ragcore.embeddings import HashEmbedding, HuggingFaceEmbedding
 from ragcore.ingestion import IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.node_parser import HTMLNodeParser, MarkdownNodeParser, NodeParser, SentenceSplitter, SentenceWindowNodeParser
+from ragcore.node_parser import (
+    HTMLNodeParser,
+    MarkdownNodeParser,
+    NodeParser,
+    SentenceSplitter,
+    SentenceWindowNodeParser,
+)
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.prompts.wording import TEXT_QA
 from ragcore.schema import Document
 
-DOCUMENTS = [Document("A lectern has a slanting top. Speakers read from it.", name) for name in ("one", "two")]
+DOCUMENTS = [
+    Document("A lectern has a slanting top. Speakers read from it.", name) for name in ("one", "two")
+]
 
 
 def test_little_room_beside_the_metadata_is_said(caplog: pytest.LogCaptureFixture) -> None:

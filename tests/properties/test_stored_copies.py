@@ -1,4 +1,5 @@
-"""What a store, an index or a cache holds is a copy, and so is what it gives back: no edit of a node reaches it."""
+"""What a store, an index or a cache holds is a copy, and so is what it gives back: no edit of a node reaches
+it."""
 
 from __future__ import annotations
 
@@ -64,10 +65,19 @@ def document() -> Document:
 
 def nodes() -> list[TextNode]:
     made = [
-        TextNode(text, f"n{number}", {"tags": ["a"]}, "d", embedding=np.ones(4, np.float32) * (number + 1), parent_id="p")
+        TextNode(
+            text,
+            f"n{number}",
+            {"tags": ["a"]},
+            "d",
+            embedding=np.ones(4, np.float32) * (number + 1),
+            parent_id="p",
+        )
         for number, text in enumerate(("A lectern is a stand.", "Speakers read from it."))
     ]
-    made.append(IndexNode("Libraries", "n3", {"tags": ["a"]}, "d", embedding=np.ones(4, np.float32), parent_id="p"))
+    made.append(
+        IndexNode("Libraries", "n3", {"tags": ["a"]}, "d", embedding=np.ones(4, np.float32), parent_id="p")
+    )
     for node in made:
         node.excluded_embed_metadata_keys = ["tags"]
         node.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id="p", metadata={"k": "v"})
@@ -100,7 +110,9 @@ def read_everything(store: Store) -> list[Any]:
 def check_store(store: Store, chosen: Sequence[str]) -> None:
     source, given_nodes = document(), nodes()
     store.upsert(source, given_nodes)
-    assert [node.parent_node for node in store.nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
+    assert [node.parent_node for node in store.nodes(["n0", "n1", "n3"])] == [
+        node.parent_node for node in nodes()
+    ]
     before = picture((read_everything(store), store.documents()))
     apply(chosen, [source, *given_nodes])
     assert picture((read_everything(store), store.documents())) == before
@@ -122,10 +134,17 @@ def check_docstore(store: DocumentStore, chosen: Sequence[str]) -> None:
     store.add_documents(items)
 
     def held() -> Any:
-        found = [*store.docs.values(), *store.nodes(), store.get_document("d"), *store.get_nodes(["n0", "n1", "n3"])]
+        found = [
+            *store.docs.values(),
+            *store.nodes(),
+            store.get_document("d"),
+            *store.get_nodes(["n0", "n1", "n3"]),
+        ]
         return found, store.get_all_ref_doc_info(), store.get_all_document_hashes()
 
-    assert [node.parent_node for node in store.get_nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
+    assert [node.parent_node for node in store.get_nodes(["n0", "n1", "n3"])] == [
+        node.parent_node for node in nodes()
+    ]
     before = picture(held())
     apply(chosen, items)
     assert picture(held()) == before

@@ -1,4 +1,5 @@
-"""An answer in pieces is the whole answer, in every mode, engine, chat and agent, with a model that writes or that quotes."""
+"""An answer in pieces is the whole answer, in every mode, engine, chat and agent, with a model that writes or
+that quotes."""
 
 from __future__ import annotations
 
@@ -38,8 +39,10 @@ from tests.properties.doubles import EMBEDDER, QUOTING
 from tests.ragcore.agent.doubles import act, said, wanting
 
 TEXT = (
-    "Ada Lovelace wrote the first program in 1843. It was for the analytical engine. Babbage never built the engine.\n\n\n"
-    "Grace Hopper wrote the first compiler in 1952. She worked on the UNIVAC. She found a moth in the Mark II."
+    "Ada Lovelace wrote the first program in 1843. It was for the analytical engine. Babbage never "
+    "built the engine.\n\n\n"
+    "Grace Hopper wrote the first compiler in 1952. She worked on the UNIVAC. She found a moth in the "
+    "Mark II."
 )
 QUESTION = "Who wrote the first program and who the first compiler?"
 # Pieces of replies: white space in odd places, citations, marks of other formats, other scripts.
@@ -75,13 +78,18 @@ INDEX = index()
 BEFORE = "Let me see. "  # what the model says when it calls a function
 
 
-def writing(text: str, window: int = 8192, *, calls_functions: bool = False, tool: str = "lecterns") -> ScriptedLLM:
-    """Gives each prompt what it asks for, with `text` and a number that follows from the call in it; an agent calls `tool`."""
+def writing(
+    text: str, window: int = 8192, *, calls_functions: bool = False, tool: str = "lecterns"
+) -> ScriptedLLM:
+    """Gives each prompt what it asks for, with `text` and a number that follows from the call in it; an agent
+    calls `tool`."""
 
     def rule(call: LLMCall) -> str | Generation:
         number = zlib.crc32("".join(message.content for message in call.messages()).encode()) % 1000
         own = f"{text}{number}"
-        acted = bool(call.variables.get("observations")) or (call.history and call.history[-1].role is MessageRole.TOOL)
+        acted = bool(call.variables.get("observations")) or (
+            call.history and call.history[-1].role is MessageRole.TOOL
+        )
         match call.prompt.name, call.prompt.task:
             case "react", _:
                 return said(own) if acted else act(tool, {"input": QUESTION})
@@ -145,19 +153,28 @@ def test_a_filtered_answer_comes_in_pieces_as_it_comes_whole(mode: ResponseMode,
 def tools(llm: LLM) -> list[QueryEngineTool]:
     about = {"lecterns": "Knows who wrote the first program.", "ships": "Knows who wrote the first compiler."}
     return [
-        QueryEngineTool(INDEX.as_query_engine(llm), ToolMetadata(name=name, description=text)) for name, text in about.items()
+        QueryEngineTool(INDEX.as_query_engine(llm), ToolMetadata(name=name, description=text))
+        for name, text in about.items()
     ]
 
 
 ENGINES: dict[str, Callable[[LLM], BaseQueryEngine]] = {
     "retriever": lambda llm: INDEX.as_query_engine(llm),
-    "citation": lambda llm: CitationQueryEngine.from_args(INDEX, llm, citation_chunk_size=12, citation_chunk_overlap=0),
-    "router, one": lambda llm: RouterQueryEngine(LLMSingleSelector(llm, embed_model=EMBEDDER), tools(llm), llm),
-    "router, several": lambda llm: RouterQueryEngine(LLMMultiSelector(llm, embed_model=EMBEDDER), tools(llm), llm),
+    "citation": lambda llm: CitationQueryEngine.from_args(
+        INDEX, llm, citation_chunk_size=12, citation_chunk_overlap=0
+    ),
+    "router, one": lambda llm: RouterQueryEngine(
+        LLMSingleSelector(llm, embed_model=EMBEDDER), tools(llm), llm
+    ),
+    "router, several": lambda llm: RouterQueryEngine(
+        LLMMultiSelector(llm, embed_model=EMBEDDER), tools(llm), llm
+    ),
     "parts": lambda llm: SubQuestionQueryEngine(tools(llm), llm),
     "transform": lambda llm: TransformQueryEngine(INDEX.as_query_engine(llm), HyDEQueryTransform(llm)),
     "steps": lambda llm: MultiStepQueryEngine(
-        INDEX.as_query_engine(llm), StepDecomposeQueryTransform(llm), Synthesizer(llm, ResponseMode.TREE_SUMMARIZE)
+        INDEX.as_query_engine(llm),
+        StepDecomposeQueryTransform(llm),
+        Synthesizer(llm, ResponseMode.TREE_SUMMARIZE),
     ),
 }
 
@@ -205,7 +222,9 @@ def check_chat(llm: Make, made: Callable[[LLM], ChatEngine], acts: bool = False)
 
 
 def chat(mode: ChatMode) -> Callable[[LLM], ChatEngine]:
-    return lambda llm: chat_engine(mode, llm=llm, retriever=INDEX.as_retriever(3), memory=ChatMemoryBuffer(3000))
+    return lambda llm: chat_engine(
+        mode, llm=llm, retriever=INDEX.as_retriever(3), memory=ChatMemoryBuffer(3000)
+    )
 
 
 @pytest.mark.parametrize("mode", ChatMode)
@@ -213,7 +232,11 @@ def chat(mode: ChatMode) -> Callable[[LLM], ChatEngine]:
 @given(text=WORDS)
 def test_a_chat_says_and_remembers_in_pieces_what_it_does_whole(mode: ChatMode, text: str) -> None:
     calls = mode in (ChatMode.OPENAI, ChatMode.BEST)
-    check_chat(lambda: writing(text, calls_functions=calls, tool="query_engine_tool"), chat(mode), mode.value in AGENTS)
+    check_chat(
+        lambda: writing(text, calls_functions=calls, tool="query_engine_tool"),
+        chat(mode),
+        mode.value in AGENTS,
+    )
 
 
 @pytest.mark.parametrize("mode", ChatMode)

@@ -1,4 +1,5 @@
-"""The same input gives the same ids, records, answers and order in every process, and what is equally good keeps its order."""
+"""The same input gives the same ids, records, answers and order in every process, and what is equally good
+keeps its order."""
 
 from __future__ import annotations
 
@@ -28,7 +29,13 @@ from ragcore.node_parser import (
     SimpleFileNodeParser,
     TokenTextSplitter,
 )
-from ragcore.retrievers import BaseRetriever, BM25Retriever, HybridRetriever, QueryFusionRetriever, VectorIndexRetriever
+from ragcore.retrievers import (
+    BaseRetriever,
+    BM25Retriever,
+    HybridRetriever,
+    QueryFusionRetriever,
+    VectorIndexRetriever,
+)
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, retrievers, udhr
@@ -58,14 +65,20 @@ def everything() -> dict[str, object]:
     for make, text in PARSERS:
         document = Document(text, "d", {"extension": ".md"}, excluded_embed_metadata_keys=["extension"])
         nodes = make().get_nodes_from_documents([document])
-        told[type(make()).__name__] = [(node.id_, node.hash, node.prev_id, node.parent_id, node.child_ids) for node in nodes]
+        told[type(make()).__name__] = [
+            (node.id_, node.hash, node.prev_id, node.parent_id, node.child_ids) for node in nodes
+        ]
     documents = [Document(MARKED, "d"), Document(MARKED, "same"), *udhr(characters=1500)[:4]]
     made = IngestionPipeline([SentenceSplitter(32, 8), EMBEDDER]).run(documents)
     told["pipeline"] = [(node.id_, node.hash) for node in made]
     for kind in KINDS:
-        index = kind.from_documents(documents, transformations=[SentenceSplitter(32, 8)], embed_model=EMBEDDER, llm=QUOTING)
+        index = kind.from_documents(
+            documents, transformations=[SentenceSplitter(32, 8)], embed_model=EMBEDDER, llm=QUOTING
+        )
         for name, retriever in retrievers(index):
-            hits = [[(hit.node_id, hit.score) for hit in retriever.retrieve(question)] for question in QUESTIONS]
+            hits = [
+                [(hit.node_id, hit.score) for hit in retriever.retrieve(question)] for question in QUESTIONS
+            ]
             told[f"{kind.__name__}, {name}"] = hits
         if isinstance(index, NodeIndex) and kind is not SummaryIndex:
             told[f"{kind.__name__}, entries"] = list(index.entries().items())
@@ -75,7 +88,10 @@ def everything() -> dict[str, object]:
 
 
 def test_process_with_another_hash_seed_gives_the_same_output() -> None:
-    script = "import json; from tests.properties.test_the_same_again import everything; print(json.dumps(everything()))"
+    script = (
+        "import json; from tests.properties.test_the_same_again import everything; "
+        "print(json.dumps(everything()))"
+    )
     others = []
     for seed in ("1", "77"):
         ran = subprocess.run(
@@ -107,7 +123,9 @@ def in_order(hits: Sequence[NodeWithScore]) -> None:
 
 
 # Few texts, so that most of them come several times and are equally good.
-FEW = st.lists(st.sampled_from(["cats purr", "dogs bark", "cats and dogs", "ships sail"]), min_size=2, max_size=24)
+FEW = st.lists(
+    st.sampled_from(["cats purr", "dogs bark", "cats and dogs", "ships sail"]), min_size=2, max_size=24
+)
 QUESTION = "Do cats purr, dogs bark and ships sail?"
 
 
@@ -191,7 +209,9 @@ def test_tree_leaves_and_list_passages_keep_insertion_order(texts: list[str]) ->
 def test_pipeline_returns_and_stores_in_document_order(texts: list[str]) -> None:
     store = MemoryStore()
     documents = [Document(text, str(place)) for place, text in enumerate(texts)]
-    made = IngestionPipeline([SentenceSplitter(8, 0), EMBEDDER], vector_store=store).run(documents, num_workers=3)
+    made = IngestionPipeline([SentenceSplitter(8, 0), EMBEDDER], vector_store=store).run(
+        documents, num_workers=3
+    )
     order = [node.ref_doc_id for node in made if isinstance(node, TextNode)]
     assert list(dict.fromkeys(order)) == [document.id_ for document in documents]
     assert [node.id_ for node in store.passages()] == [node.id_ for node in made]

@@ -1,4 +1,5 @@
-"""Handlers hear of the stages; kinds, order and numbers of events are those that llama-index-core 0.14.25 tells of the same.
+"""Handlers hear of the stages; kinds, order and numbers of events are those that llama-index-core 0.14.25
+tells of the same.
 
 Theirs has two kinds more, of chunking and of templates, which are left out here.
 """
@@ -31,7 +32,18 @@ from ragcore.llms.base import Generation, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 
-COMPACT = ["query", "retrieve", "embedding", "embedding", "retrieve", "synthesize", "llm", "llm", "synthesize", "query"]
+COMPACT = [
+    "query",
+    "retrieve",
+    "embedding",
+    "embedding",
+    "retrieve",
+    "synthesize",
+    "llm",
+    "llm",
+    "synthesize",
+    "query",
+]
 REFINE = [*COMPACT[:8], "llm", "llm", *COMPACT[8:]]
 TEXTS = [TextNode("herons fish", "a"), TextNode("owls hunt mice", "b")]
 
@@ -65,7 +77,9 @@ def test_a_question_is_told_as_events_in_their_order(mode: str, kinds: list[str]
     assert stats == EventStats(stats.total_secs, stats.total_secs / calls, calls)
     assert 0 < stats.total_secs < debug.get_event_time_info(CBEventType.QUERY).total_secs
     assert (
-        debug.get_event_time_info(CBEventType.TREE).total_secs == debug.get_event_time_info(CBEventType.TREE).average_secs == 0
+        debug.get_event_time_info(CBEventType.TREE).total_secs
+        == debug.get_event_time_info(CBEventType.TREE).average_secs
+        == 0
     )
     debug.flush_event_logs()
     assert not debug.get_events()
@@ -82,7 +96,11 @@ def test_tokens_are_counted_until_they_are_reset() -> None:
     assert call == TokenCountingEvent(asked_for, "text text text", 9, 3, call.event_id)
     assert call.total_token_count == 12
     llm.predict(PromptTemplate("one two"))
-    assert (counter.prompt_llm_token_count, counter.completion_llm_token_count, counter.total_llm_token_count) == (11, 6, 17)
+    assert (
+        counter.prompt_llm_token_count,
+        counter.completion_llm_token_count,
+        counter.total_llm_token_count,
+    ) == (11, 6, 17)
     counter.reset_counts()
     assert counter.total_llm_token_count == 0
 
@@ -101,7 +119,10 @@ def test_token_counts_match_the_trace_and_prefer_the_server_s() -> None:
     with span("all") as trace:
         ask_index("refine")
     total = trace.total_tokens()
-    assert (counter.prompt_llm_token_count, counter.completion_llm_token_count) == (total.prompt, total.completion)
+    assert (counter.prompt_llm_token_count, counter.completion_llm_token_count) == (
+        total.prompt,
+        total.completion,
+    )
     assert counter.total_embedding_token_count == total.embedding > 0
     counted = TokenCountingHandler(tokenizer=str.split)
     heard(counted)
@@ -116,7 +137,9 @@ class Noting(BaseCallbackHandler):
         self.parents: dict[str, str] = {}
         self.maps: list[TraceMap] = []
 
-    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+    def on_event_start(
+        self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str
+    ) -> None:
         self.notes.append(f"{event_type.value} {payload.get('question', '')}".strip())
         self.parents[event_id] = parent_id
 
@@ -150,7 +173,9 @@ def test_custom_handler_gets_traces_and_events_not_ignored() -> None:
 
 def test_failures_end_too_and_those_of_handlers_are_logged_alone(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Noting):
-        def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+        def on_event_start(
+            self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str
+        ) -> None:
             raise ValueError("broken")
 
     counter, noting = TokenCountingHandler(), Noting()

@@ -19,7 +19,9 @@ def node(text: str, document: str | None = "d", **metadata: str) -> TextNode:
 
 
 def read_passage(call: LLMCall) -> str:
-    return as_text(call.variables["context_str"] if "context_str" in call.variables else call.variables["text"])
+    return as_text(
+        call.variables["context_str"] if "context_str" in call.variables else call.variables["text"]
+    )
 
 
 def summing_up() -> ScriptedLLM:
@@ -41,14 +43,24 @@ def test_title_combines_first_passages_and_is_on_all_of_them() -> None:
 
 
 def test_passages_without_document_share_a_title() -> None:
-    found = TitleExtractor(ScriptedLLM(titles))([node("a", None), node("b", None), Document("c", "c"), Document("d", "d")])
-    assert [each.metadata["document_title"] for each in found] == ["T(t(a)+t(b))"] * 2 + ["T(t(c))", "T(t(d))"]
+    found = TitleExtractor(ScriptedLLM(titles))(
+        [node("a", None), node("b", None), Document("c", "c"), Document("d", "d")]
+    )
+    assert [each.metadata["document_title"] for each in found] == ["T(t(a)+t(b))"] * 2 + [
+        "T(t(c))",
+        "T(t(d))",
+    ]
 
 
 def test_keywords_are_one_line_of_at_most_the_requested_number() -> None:
-    llm = ScriptedLLM(["**KEYWORDS:** cats, dogs, cats, Sea Birds.", "1. one\n2. two\n3. three\n4. four"], model_name="x")
+    llm = ScriptedLLM(
+        ["**KEYWORDS:** cats, dogs, cats, Sea Birds.", "1. one\n2. two\n3. three\n4. four"], model_name="x"
+    )
     found = KeywordExtractor(llm, keywords=3, num_workers=1, show_progress=True)([node("x"), node("y")])
-    assert [each.metadata["excerpt_keywords"] for each in found] == ["cats, dogs, Sea Birds", "one, two, three"]
+    assert [each.metadata["excerpt_keywords"] for each in found] == [
+        "cats, dogs, Sea Birds",
+        "one, two, three",
+    ]
     assert [call.variables["max_keywords"] for call in llm.calls] == ["3", "3"]
 
 
@@ -85,7 +97,9 @@ def test_model_sees_visible_metadata_and_a_quoting_reader_none() -> None:
     llm = summing_up()
     SummaryExtractor(llm)([seen])
     assert llm.calls[0].variables["context_str"] == (Passage("a: 1\n\ntext"),)
-    dogs = TextNode("Dogs bark at night when they are alone in the garden of the house.", "n", {"zebra": "xylophone"})
+    dogs = TextNode(
+        "Dogs bark at night when they are alone in the garden of the house.", "n", {"zebra": "xylophone"}
+    )
     quoted = SummaryExtractor(ExtractiveLLM(HashEmbedding()))([dogs])[0].metadata["section_summary"]
     assert "Dogs bark" in str(quoted)
     assert "zebra" not in str(quoted)
@@ -102,7 +116,12 @@ def test_new_metadata_joins_the_old_and_inputs_stay_unchanged() -> None:
 
 def test_empty_passages_and_empty_lists_make_no_calls() -> None:
     llm = ScriptedLLM()
-    for extractor in (TitleExtractor(llm), KeywordExtractor(llm), QuestionsAnsweredExtractor(llm), SummaryExtractor(llm)):
+    for extractor in (
+        TitleExtractor(llm),
+        KeywordExtractor(llm),
+        QuestionsAnsweredExtractor(llm),
+        SummaryExtractor(llm),
+    ):
         assert [dict(each.metadata) for each in extractor([node(" \n")])] == [{}]
         assert extractor([]) == []
     assert llm.calls == []
@@ -116,12 +135,16 @@ def test_calls_run_in_parallel_with_results_in_order() -> None:
             together.wait()  # goes on only once five calls have come
             return super()._generate(call, messages)
 
-    found = SummaryExtractor(Waiting(read_passage), num_workers=5)([node(str(number)) for number in range(10)])
+    found = SummaryExtractor(Waiting(read_passage), num_workers=5)(
+        [node(str(number)) for number in range(10)]
+    )
     assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(10)]
 
 
 def test_a_failing_call_fails_the_whole_step() -> None:
-    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if read_passage(call) == "b" else "ok")
+    llm = ScriptedLLM(
+        lambda call: LLMServerError("The server failed.") if read_passage(call) == "b" else "ok"
+    )
     given = [node("a"), node("b"), node("c")]
     with pytest.raises(LLMServerError, match="The server failed"):
         SummaryExtractor(llm)(given)
@@ -145,7 +168,9 @@ def test_a_model_reads_the_metadata_that_the_mode_says() -> None:
     seen = {}
     for mode in (None, MetadataMode.EMBED, MetadataMode.NONE):
         llm = ScriptedLLM(["a"])
-        titled = TextNode("x", metadata={"title": "Tides", "secret": "Salt"}, excluded_llm_metadata_keys=("secret",))
+        titled = TextNode(
+            "x", metadata={"title": "Tides", "secret": "Salt"}, excluded_llm_metadata_keys=("secret",)
+        )
         QuestionsAnsweredExtractor(llm, metadata_mode=mode)([titled])
         seen[mode] = [word in llm.calls[0].messages[0].content for word in ("Tides", "Salt")]
     assert seen == {None: [True, False], MetadataMode.EMBED: [True, True], MetadataMode.NONE: [False, False]}

@@ -27,7 +27,9 @@ def look_up(title: str) -> list[str] | Document:
 
 def spec(*answers: str, name: str | None = None) -> LoadAndSearchToolSpec:
     options = {"embed_model": HashEmbedding(), "llm": ScriptedLLM(answers)}
-    return LoadAndSearchToolSpec.from_defaults(FunctionTool.from_defaults(look_up), index_kwargs=options, name=name)
+    return LoadAndSearchToolSpec.from_defaults(
+        FunctionTool.from_defaults(look_up), index_kwargs=options, name=name
+    )
 
 
 def test_a_reader_answers_a_question_about_what_it_loads() -> None:

@@ -30,10 +30,14 @@ def buffer(limit: int, *messages: ChatMessage) -> ChatMemoryBuffer:
     return ChatMemoryBuffer(limit, messages, words)
 
 
-FOUR_TURNS = [ChatMessage((USER, ASSISTANT)[n % 2], f"message number{n} here") for n in range(8)]  # 3 words each
+FOUR_TURNS = [
+    ChatMessage((USER, ASSISTANT)[n % 2], f"message number{n} here") for n in range(8)
+]  # 3 words each
 
 
-@pytest.mark.parametrize(("limit", "kept"), [(3, 0), (5, 0), (6, 2), (8, 2), (9, 2), (12, 4), (23, 6), (24, 8), (30, 8)])
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(3, 0), (5, 0), (6, 2), (8, 2), (9, 2), (12, 4), (23, 6), (24, 8), (30, 8)]
+)
 def test_the_newest_whole_turns_that_fit_are_sent_along(limit: int, kept: int) -> None:
     assert buffer(limit, *FOUR_TURNS).get() == FOUR_TURNS[8 - kept :]
 
@@ -50,7 +54,10 @@ def test_a_message_longer_than_the_limit_keeps_its_end() -> None:
     long = " ".join(f"w{n}" for n in range(100))
     assert buffer(4, ChatMessage(USER, long)).get() == [ChatMessage(USER, "w96 w97 w98 w99")]
     asked = ChatMessage(USER, "why so")
-    assert buffer(6, asked, ChatMessage(ASSISTANT, long)).get() == [asked, ChatMessage(ASSISTANT, "w96 w97 w98 w99")]
+    assert buffer(6, asked, ChatMessage(ASSISTANT, long)).get() == [
+        asked,
+        ChatMessage(ASSISTANT, "w96 w97 w98 w99"),
+    ]
     both = buffer(6, ChatMessage(USER, long), ChatMessage(ASSISTANT, long)).get()
     assert [message.content for message in both] == ["w97 w98 w99", "w97 w98 w99"]
 
@@ -60,7 +67,12 @@ def test_a_single_word_longer_than_the_limit_keeps_its_end() -> None:
 
 
 def test_answer_or_tool_result_is_never_sent_without_its_cause() -> None:
-    talk = [ChatMessage(USER, "a b c"), ChatMessage(ASSISTANT, "d"), ChatMessage(TOOL, "e"), ChatMessage(ASSISTANT, "f")]
+    talk = [
+        ChatMessage(USER, "a b c"),
+        ChatMessage(ASSISTANT, "d"),
+        ChatMessage(TOOL, "e"),
+        ChatMessage(ASSISTANT, "f"),
+    ]
     assert buffer(5, *talk).get() == []
     assert buffer(6, *talk).get() == talk
     assert buffer(9, *talk[1:]).get() == []
@@ -68,13 +80,18 @@ def test_answer_or_tool_result_is_never_sent_without_its_cause() -> None:
 
 def test_tool_calls_cost_tokens() -> None:
     call = {"tool_calls": [{"id": "1", "function": {"name": "multiply", "arguments": "{}"}}]}
-    talk = [ChatMessage(USER, "a"), ChatMessage(ASSISTANT, "", additional_kwargs=call), ChatMessage(TOOL, "b")]
+    talk = [
+        ChatMessage(USER, "a"),
+        ChatMessage(ASSISTANT, "", additional_kwargs=call),
+        ChatMessage(TOOL, "b"),
+    ]
     assert buffer(3, *talk).get() == []
     assert buffer(30, *talk).get() == talk
 
 
 MESSAGES = st.lists(
-    st.builds(ChatMessage, st.sampled_from(list(MessageRole)), st.text(alphabet="ab ", max_size=30)), max_size=12
+    st.builds(ChatMessage, st.sampled_from(list(MessageRole)), st.text(alphabet="ab ", max_size=30)),
+    max_size=12,
 )
 
 
@@ -91,7 +108,9 @@ def test_sent_messages_are_the_longest_valid_end_that_fits(messages: list[ChatMe
     if endings:
         assert kept == endings[0]
     else:
-        assert [message.role for message in kept] == [message.role for message in messages[len(messages) - len(kept) :]]
+        assert [message.role for message in kept] == [
+            message.role for message in messages[len(messages) - len(kept) :]
+        ]
 
 
 def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
@@ -137,7 +156,9 @@ def test_messages_put_together_stay_together_and_none_is_lost() -> None:
         thread.join()
     said = memory.get_all()
     assert len(said) == 1200
-    assert all(question.content == answer.content for question, answer in zip(said[::2], said[1::2], strict=True))
+    assert all(
+        question.content == answer.content for question, answer in zip(said[::2], said[1::2], strict=True)
+    )
 
 
 def test_a_limit_of_nothing_is_refused() -> None:
@@ -145,8 +166,12 @@ def test_a_limit_of_nothing_is_refused() -> None:
         ChatMemoryBuffer(0)
 
 
-@pytest.mark.parametrize(("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (None, 1, 1), (50, 1000, 50)])
-def test_the_limit_is_three_quarters_of_the_window_unless_given(limit: int | None, window: int | None, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (None, 1, 1), (50, 1000, 50)]
+)
+def test_the_limit_is_three_quarters_of_the_window_unless_given(
+    limit: int | None, window: int | None, expected: int
+) -> None:
     llm = None if window is None else ScriptedLLM(context_window=window)
     assert ChatMemoryBuffer.from_defaults(token_limit=limit, llm=llm).token_limit == expected
 
@@ -188,7 +213,9 @@ def test_a_store_is_a_file_of_json_and_back(tmp_path: Path) -> None:
         SimpleChatStore.from_persist_path(path)
 
 
-def summing(limit: int, replies: list[str | Exception], *messages: ChatMessage) -> tuple[ChatSummaryMemoryBuffer, ScriptedLLM]:
+def summing(
+    limit: int, replies: list[str | Exception], *messages: ChatMessage
+) -> tuple[ChatSummaryMemoryBuffer, ScriptedLLM]:
     llm = ScriptedLLM(replies)
     return ChatSummaryMemoryBuffer(limit, messages, words, llm=llm), llm
 
@@ -292,7 +319,9 @@ def test_what_is_said_while_a_summary_is_made_is_kept() -> None:
 
 
 @given(MESSAGES, st.integers(1, 40))
-def test_sent_messages_are_a_summary_and_an_end_and_repeatable(messages: list[ChatMessage], limit: int) -> None:
+def test_sent_messages_are_a_summary_and_an_end_and_repeatable(
+    messages: list[ChatMessage], limit: int
+) -> None:
     memory, llm = summing(limit, ["sum"], *messages)
     sent = memory.get()
     whole = sent[1:] if llm.calls else sent
@@ -349,7 +378,11 @@ def test_reader_of_a_chat_file_sees_the_old_or_the_new_one(tmp_path: Path) -> No
     assert SimpleChatStore.from_persist_path(path).get_messages("ada") == newer.get_messages("ada")
 
 
-BIRDS = [ChatMessage(USER, "Owls hunt at night."), ChatMessage(ASSISTANT, "Indeed."), ChatMessage(USER, "Herons fish.")]
+BIRDS = [
+    ChatMessage(USER, "Owls hunt at night."),
+    ChatMessage(ASSISTANT, "Indeed."),
+    ChatMessage(USER, "Herons fish."),
+]
 
 
 def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
@@ -358,14 +391,20 @@ def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
     assert memory.get("When do owls hunt?") == BIRDS[:2]
     assert memory.get("What do herons fish?") == BIRDS[2:]
     assert (memory.get(), VectorMemory(embed_model=HashEmbedding()).get("owls")) == ([], [])
-    assert VectorMemory.from_dict(memory.to_dict(), embed_model=HashEmbedding()).get("owls hunt")[:2] == BIRDS[:2]
+    assert (
+        VectorMemory.from_dict(memory.to_dict(), embed_model=HashEmbedding()).get("owls hunt")[:2]
+        == BIRDS[:2]
+    )
 
 
 def test_other_memories_add_what_they_find_and_what_is_not_in_the_conversation_already() -> None:
     earlier = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
     earlier.put(*BIRDS)
     memory = SimpleComposableMemory.from_defaults(ChatMemoryBuffer(), [earlier])
-    assert memory.get("When do owls hunt?")[0].content == "<memory>\nuser: Owls hunt at night.\nassistant: Indeed.\n</memory>"
+    assert (
+        memory.get("When do owls hunt?")[0].content
+        == "<memory>\nuser: Owls hunt at night.\nassistant: Indeed.\n</memory>"
+    )
     memory.put(question := ChatMessage(USER, "And when do owls hunt?"))
     assert memory.get_all() == memory.primary_memory.get_all() == [question]
     assert earlier.get_all() == [*BIRDS, question]

@@ -82,13 +82,17 @@ def test_a_splitter_of_ones_own_gives_the_texts_of_the_nodes() -> None:
 
 
 def test_an_index_names_its_passages_in_order() -> None:
-    index = SummaryIndex.from_documents([Document("One.\nTwo.", "d")], transformations=[Lines()], use_async=True)
+    index = SummaryIndex.from_documents(
+        [Document("One.\nTwo.", "d")], transformations=[Lines()], use_async=True
+    )
     index.summary = "Numbers"
     struct = index.index_struct
     assert (struct.index_id, struct.summary) == (index.index_id, "Numbers")
     assert [node.text for node in index.docstore.get_nodes(struct.nodes)] == ["One.", "Two."]
     assert (struct.node_ids, struct.nodes_dict) == (set(struct.nodes), {id_: id_ for id_ in struct.nodes})
-    table = SimpleKeywordTableIndex([TextNode("herons fish", "a"), TextNode("owls fish", "b")]).index_struct.table
+    table = SimpleKeywordTableIndex(
+        [TextNode("herons fish", "a"), TextNode("owls fish", "b")]
+    ).index_struct.table
     assert table["fish"] == {"a", "b"}
 
 
@@ -98,15 +102,23 @@ def test_objects_are_found_through_any_index_and_mapping() -> None:
     index.insert_object("c")
     assert index.as_retriever().retrieve("anything") == ["a", "b", "c"]
     named = ObjectIndex.from_objects(
-        ["x"], index_cls=SummaryIndex, to_node_fn=lambda obj: TextNode(obj, obj), from_node_fn=lambda node: node.id_ * 2
+        ["x"],
+        index_cls=SummaryIndex,
+        to_node_fn=lambda obj: TextNode(obj, obj),
+        from_node_fn=lambda node: node.id_ * 2,
     )
     assert named.as_retriever().retrieve("anything") == ["xx"]
 
 
 def test_a_program_calls_the_form_as_a_function() -> None:
-    rain, sun = (ToolCall.of("1", "Album", json) for json in ('{"title": "Rain", "year": 1}', '{"title": "Sun", "year": 2}'))
+    rain, sun = (
+        ToolCall.of("1", "Album", json)
+        for json in ('{"title": "Rain", "year": 1}', '{"title": "Sun", "year": 2}')
+    )
     llm = ScriptedLLM([rain], is_function_calling_model=True)
-    program = FunctionCallingProgram.from_defaults(output_cls=Album, prompt_template_str="About {topic}", llm=llm)
+    program = FunctionCallingProgram.from_defaults(
+        output_cls=Album, prompt_template_str="About {topic}", llm=llm
+    )
     assert program(topic="weather") == Album(title="Rain", year=1)
     several = FunctionCallingProgram.from_defaults(
         output_cls=Album,
@@ -119,7 +131,9 @@ def test_a_program_calls_the_form_as_a_function() -> None:
 
 def test_an_object_grows_with_its_json() -> None:
     def read(text: str, before: Album | None = None) -> BaseModel:
-        return process_streaming_content_incremental(ChatResponse(ChatMessage("assistant", text)), Album, before)
+        return process_streaming_content_incremental(
+            ChatResponse(ChatMessage("assistant", text)), Album, before
+        )
 
     assert read('{"title": "Rain", "year": 1}') == Album(title="Rain", year=1)
     partial = read('{"title": "Ra')
@@ -132,7 +146,9 @@ def test_an_object_grows_with_its_json() -> None:
 def test_handlers_hear_of_events_of_a_scripts_own() -> None:
     debug, counter = LlamaDebugHandler(event_starts_to_ignore=[CBEventType.CHUNKING]), TokenCountingHandler()
     manager = CallbackManager([debug, counter])
-    manager.on_event_end(CBEventType.CHUNKING, {"chunks": ["one"]}, manager.on_event_start(CBEventType.CHUNKING))
+    manager.on_event_end(
+        CBEventType.CHUNKING, {"chunks": ["one"]}, manager.on_event_start(CBEventType.CHUNKING)
+    )
     manager.on_event_end(CBEventType.LLM, {"formatted_prompt": "one", "response": "two"}, "mine")
     manager.on_event_end(CBEventType.EMBEDDING, {"chunks": ["one", "two"]})
     assert [event.event_type.value for event in debug.sequential_events] == ["chunking", "llm", "embedding"]
@@ -178,7 +194,10 @@ def test_messages_of_a_store_come_and_go_one_by_one() -> None:
     store.add_message("ada", ChatMessage.from_str("two"), idx=1)
     assert store.delete_message("ada", 0) == ChatMessage.from_str("one")
     assert store.delete_last_message("ada") == ChatMessage.from_str("three")
-    assert (store.get_messages("ada"), store.delete_message("ada", 1)) == ([ChatMessage.from_str("two")], None)
+    assert (store.get_messages("ada"), store.delete_message("ada", 1)) == (
+        [ChatMessage.from_str("two")],
+        None,
+    )
 
 
 def test_blocks_take_buffers_and_urls_of_data() -> None:
@@ -192,8 +211,15 @@ def test_blocks_take_buffers_and_urls_of_data() -> None:
 
 def test_nodes_name_their_kind_and_vector() -> None:
     document, node = Document("Boats.", "d"), TextNode("Boats.", embedding=[1.0])
-    assert (document.ref_doc_id, document.get_type(), node.get_type()) == ("d", ObjectType.DOCUMENT, ObjectType.TEXT)
-    assert (document.as_related_node_info().node_type, TextNode.class_name()) == (ObjectType.DOCUMENT, "TextNode")
+    assert (document.ref_doc_id, document.get_type(), node.get_type()) == (
+        "d",
+        ObjectType.DOCUMENT,
+        ObjectType.TEXT,
+    )
+    assert (document.as_related_node_info().node_type, TextNode.class_name()) == (
+        ObjectType.DOCUMENT,
+        "TextNode",
+    )
     assert NodeWithScore(node).get_embedding() == NodeWithScore(node).embedding == [1.0]
 
 
@@ -214,7 +240,9 @@ def test_custom_synthesizer_writes_document_summaries() -> None:
         def synthesize(self, query: str, nodes: Sequence[NodeWithScore]) -> Response:  # type: ignore[override]
             return Response(f"{query}: {nodes[0].text}")
 
-    index = DocumentSummaryIndex([TextNode("Boats.", ref_doc_id="d")], response_synthesizer=Title(), summary_query="About")
+    index = DocumentSummaryIndex(
+        [TextNode("Boats.", ref_doc_id="d")], response_synthesizer=Title(), summary_query="About"
+    )
     assert index.get_document_summary("d") == "About: Boats."
 
 
@@ -227,7 +255,13 @@ def test_vectors_have_a_mean_and_templates_a_kind() -> None:
 
 
 def test_keywords_of_a_reply_come_with_their_words() -> None:
-    assert extract_keywords_given_response("red boat, The Sail") == {"red boat", "red", "boat", "the sail", "sail"}
+    assert extract_keywords_given_response("red boat, The Sail") == {
+        "red boat",
+        "red",
+        "boat",
+        "the sail",
+        "sail",
+    }
 
 
 def test_a_conversation_is_one_message_of_xml_below_the_systems() -> None:
@@ -258,13 +292,19 @@ def test_a_model_that_sees_fills_a_form_from_images() -> None:
     assert program(topic="weather") == Album(title="Rain", year=1)
     assert program([back], topic="weather") == Album(title="Sun", year=2)
     messages = [logged.call.history[-1] for logged in llm.calls]
-    assert [message.blocks for message in messages] == [(TextBlock("About weather"), cover), (TextBlock("About weather"), back)]
+    assert [message.blocks for message in messages] == [
+        (TextBlock("About weather"), cover),
+        (TextBlock("About weather"), back),
+    ]
 
 
 def test_a_point_of_a_cache_is_no_part_of_what_is_sent() -> None:
     point = CachePoint(cache_control=CacheControl(type="ephemeral"))
     message = ChatMessage("user", [TextBlock("Boats."), point])
-    assert (message.content, in_openai_format(message.blocks)) == ("Boats.", [{"type": "text", "text": "Boats."}])
+    assert (message.content, in_openai_format(message.blocks)) == (
+        "Boats.",
+        [{"type": "text", "text": "Boats."}],
+    )
     assert point.cache_control.ttl == "5m"
 
 
@@ -280,7 +320,10 @@ def test_parsers_and_splitters_of_langchain_are_taken_by_what_they_do() -> None:
             return text.split("\n")
 
     parser = LangchainOutputParser(Commas())
-    assert (parser.format("Birds?"), parser.parse("owl, gull")) == ("Birds?\n\nSeparate by commas.", ["owl", "gull"])
+    assert (parser.format("Birds?"), parser.parse("owl, gull")) == (
+        "Birds?\n\nSeparate by commas.",
+        ["owl", "gull"],
+    )
     nodes = LangchainNodeParser(Commas()).get_nodes_from_documents([Document("One.\nOne.\nTwo.", "d")])
     assert [(node.text, node.start_char_idx) for node in nodes] == [("One.", 0), ("One.", 5), ("Two.", 10)]
 
@@ -288,7 +331,9 @@ def test_parsers_and_splitters_of_langchain_are_taken_by_what_they_do() -> None:
 def test_a_program_makes_the_metadata_of_passages() -> None:
     llm = ScriptedLLM(['{"title": "Rain", "year": 1}'])
     program = LLMTextCompletionProgram.from_defaults(output_cls=Album, prompt_template_str="{text}", llm=llm)
-    rain, empty = PydanticProgramExtractor(llm, program=program, input_key="text")([TextNode("Rain, 1."), TextNode(" ")])
+    rain, empty = PydanticProgramExtractor(llm, program=program, input_key="text")(
+        [TextNode("Rain, 1."), TextNode(" ")]
+    )
     assert (rain.metadata, empty.metadata) == ({"title": "Rain", "year": 1}, {})
     assert asyncio.run(PydanticProgramExtractor(llm, program=program).aextract([])) == []
 
@@ -297,8 +342,12 @@ def test_small_names_do_what_they_say(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     display_prompt_dict({"text_qa_template": PromptTemplate("Who wrote {book}?")})
-    assert capsys.readouterr().out == "**Prompt Key**: text_qa_template<br>**Text:** <br>\nWho wrote {book}?\n"
-    assert TokenCounter(str.split).get_string_tokens("one two") == len(globals_helper.tokenizer("one two")) == 2
+    assert (
+        capsys.readouterr().out == "**Prompt Key**: text_qa_template<br>**Text:** <br>\nWho wrote {book}?\n"
+    )
+    assert (
+        TokenCounter(str.split).get_string_tokens("one two") == len(globals_helper.tokenizer("one two")) == 2
+    )
     assert StructuredLLMRerank is LLMRerank
     assert FunctionCallingLLM is LLM
     assert DEFAULT_TREE_SUMMARIZE_PROMPT_SEL == DEFAULT_TREE_SUMMARIZE_PROMPT
@@ -309,7 +358,10 @@ def test_small_names_do_what_they_say(
 
 @pytest.mark.parametrize(
     "reply",
-    ["Doc: 2, Relevance: 8\nDoc: 9, Relevance: 7", "answer_num: 2, answer_relevance: 8\nanswer_num: 9, answer_relevance: 7"],
+    [
+        "Doc: 2, Relevance: 8\nDoc: 9, Relevance: 7",
+        "answer_num: 2, answer_relevance: 8\nanswer_num: 9, answer_relevance: 7",
+    ],
 )
 def test_choices_of_a_reply_are_numbers_and_relevances(reply: str) -> None:
     assert default_parse_choice_select_answer_fn(reply, 5) == ([2], [8.0])

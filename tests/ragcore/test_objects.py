@@ -38,7 +38,14 @@ def test_tools_are_found_by_name_and_description_the_best_first() -> None:
     assert isinstance(retriever, ObjectRetriever)
     assert retriever.retrieve("Is there wind and rain in the city?") == [TOOLS[1]]
     assert asyncio.run(retriever.aretrieve("rename the file")) == [TOOLS[2]]
-    assert len(ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER).as_retriever().retrieve("product of numbers")) == 2
+    assert (
+        len(
+            ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER)
+            .as_retriever()
+            .retrieve("product of numbers")
+        )
+        == 2
+    )
 
 
 def test_objects_match_by_their_texts_and_may_be_added_later() -> None:
@@ -54,7 +61,9 @@ def test_objects_match_by_their_texts_and_may_be_added_later() -> None:
 
 def test_an_agent_is_offered_the_tools_that_fit_its_message() -> None:
     shelf = ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER).as_retriever(similarity_top_k=1)
-    llm = ScriptedLLM([ToolCall.of("c", "weather", '{"city": "Bath"}'), "It rains."], is_function_calling_model=True)
+    llm = ScriptedLLM(
+        [ToolCall.of("c", "weather", '{"city": "Bath"}'), "It rains."], is_function_calling_model=True
+    )
     agent = FunctionCallingAgent.from_tools(tool_retriever=shelf, llm=llm)
     assert agent.chat("What is the weather of the city of Bath?").sources[0].content == "Rain in Bath."
     assert [tool["function"]["name"] for tool in llm.calls[0].call.tools] == ["weather"]

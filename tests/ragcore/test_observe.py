@@ -17,7 +17,12 @@ def test_steps_inside_a_step_are_its_children_in_order() -> None:
             step.note(found=2)
         with span("llm"), span("wire"):
             pass
-    assert [(s.name, len(s.children)) for s in root.walk()] == [("query", 2), ("retrieve", 0), ("llm", 1), ("wire", 0)]
+    assert [(s.name, len(s.children)) for s in root.walk()] == [
+        ("query", 2),
+        ("retrieve", 0),
+        ("llm", 1),
+        ("wire", 0),
+    ]
     assert root.children[0].facts == {"found": 2}
     assert root.seconds >= sum(child.seconds for child in root.children) > 0
 
@@ -158,7 +163,9 @@ def test_removed_listener_hears_no_more_and_others_continue(heard: Heard) -> Non
     assert len(heard.events) == 2
 
 
-def test_a_listener_that_fails_is_logged_and_harms_nobody(heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_that_fails_is_logged_and_harms_nobody(
+    heard: Heard, caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken(Listener):
         def on_start(self, step: Span) -> None:
             raise KeyError("broken at the start")
@@ -176,7 +183,9 @@ def test_a_listener_that_fails_is_logged_and_harms_nobody(heard: Heard, caplog: 
         remove()
         remove_after()
     assert root.error is None
-    assert [name for name, *_ in heard.events] == [name for name, *_ in after.events] == ["started", "finished"]
+    assert (
+        [name for name, *_ in heard.events] == [name for name, *_ in after.events] == ["started", "finished"]
+    )
     assert "broken at the start" in caplog.text
     assert "broken at the end" in caplog.text
 
@@ -224,5 +233,12 @@ def test_a_failure_has_its_type_and_a_span_its_parent() -> None:
 
 
 def test_the_outline_shows_times_tokens_and_failures() -> None:
-    trace = Span("query", seconds=1.5, children=[Span("llm", {"prompt_tokens": 5, "completion_tokens": 2}, 0, 0.25, "boom")])
-    assert trace.outline().splitlines() == ["query: 1500.0 ms, 5 + 2 tokens", "  llm: 250.0 ms, 5 + 2 tokens, failed: boom"]
+    trace = Span(
+        "query",
+        seconds=1.5,
+        children=[Span("llm", {"prompt_tokens": 5, "completion_tokens": 2}, 0, 0.25, "boom")],
+    )
+    assert trace.outline().splitlines() == [
+        "query: 1500.0 ms, 5 + 2 tokens",
+        "  llm: 250.0 ms, 5 + 2 tokens, failed: boom",
+    ]

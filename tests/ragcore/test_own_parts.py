@@ -27,7 +27,15 @@ from ragcore.query_engine import CustomQueryEngine
 from ragcore.readers import BaseReader, SimpleDirectoryReader
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.retrievers import BaseRetriever
-from ragcore.schema import BaseNode, Document, NodeWithScore, QueryBundle, Response, TextNode, TransformComponent
+from ragcore.schema import (
+    BaseNode,
+    Document,
+    NodeWithScore,
+    QueryBundle,
+    Response,
+    TextNode,
+    TransformComponent,
+)
 from ragcore.storage import StorageContext
 from ragcore.vector_stores import (
     BasePydanticVectorStore,
@@ -47,7 +55,8 @@ def documents() -> list[Document]:
     return [Document(text, id_, {"topic": id_}) for id_, text in TEXTS.items()]
 
 
-# --- fields -------------------------------------------------------------------------------------------------------------------
+# --- fields
+# -------------------------------------------------------------------------------------------------------------------
 
 
 class Base(Fields):
@@ -76,13 +85,16 @@ def test_annotated_names_are_arguments_with_separate_defaults() -> None:
     assert Child.class_name() == "Child"
 
 
-@pytest.mark.parametrize("wrong", [{}, {"first": "x", "secnd": 1}, {"first": "x", "kinds": 1}, {"first": "x", "_seen": []}])
+@pytest.mark.parametrize(
+    "wrong", [{}, {"first": "x", "secnd": 1}, {"first": "x", "kinds": 1}, {"first": "x", "_seen": []}]
+)
 def test_missing_and_unknown_arguments_are_errors(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="argument"):
         Child(**wrong)
 
 
-# --- transformations and readers ----------------------------------------------------------------------------------------------
+# --- transformations and readers
+# ----------------------------------------------------------------------------------------------
 
 
 class Clean(TransformComponent):
@@ -127,13 +139,19 @@ def test_an_extractor_of_ones_own_is_awaited() -> None:
 
 class Lines(BaseReader):
     def lazy_load_data(self, file: Path, extra_info: dict[str, Any] | None = None) -> list[Document]:  # type: ignore[override]
-        return [Document(text=line, extra_info=extra_info or {}) for line in Path(file).read_text("utf-8").splitlines()]
+        return [
+            Document(text=line, extra_info=extra_info or {})
+            for line in Path(file).read_text("utf-8").splitlines()
+        ]
 
 
 def test_a_reader_reads_alone_and_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.lines").write_text("One.\nTwo.", "utf-8")
     loaded = Lines().load_data(tmp_path / "a.lines", extra_info={"k": 1})
-    assert [(document.text, document.metadata) for document in loaded] == [("One.", {"k": 1}), ("Two.", {"k": 1})]
+    assert [(document.text, document.metadata) for document in loaded] == [
+        ("One.", {"k": 1}),
+        ("Two.", {"k": 1}),
+    ]
     assert len(asyncio.run(Lines().aload_data(tmp_path / "a.lines"))) == 2
     folder = SimpleDirectoryReader(tmp_path, file_extractor={".lines": Lines()})
     assert [document.text for document in folder.load_data()] == ["One.", "Two."]
@@ -141,7 +159,8 @@ def test_a_reader_reads_alone_and_for_a_folder(tmp_path: Path) -> None:
         BaseReader().load_data("x")
 
 
-# --- models -------------------------------------------------------------------------------------------------------------------
+# --- models
+# -------------------------------------------------------------------------------------------------------------------
 
 
 class Counting(BaseEmbedding):
@@ -186,7 +205,9 @@ def test_embedding_model_is_awaited_by_its_own_async_method() -> None:
     model = Counting()
     assert asyncio.run(model.aget_query_embedding("zzz")).tolist() == [1.0] + [0.0] * 25
     assert asyncio.run(model.aget_text_embedding("a")).tolist() == [1.0] + [0.0] * 25
-    assert asyncio.run(EMBEDDER.aget_query_embedding("a")).tolist() == EMBEDDER.get_query_embedding("a").tolist()
+    assert (
+        asyncio.run(EMBEDDER.aget_query_embedding("a")).tolist() == EMBEDDER.get_query_embedding("a").tolist()
+    )
 
     class Empty(BaseEmbedding):
         pass
@@ -203,7 +224,9 @@ class Our(CustomLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata(context_window=self.context_window, num_output=self.num_output, model_name=self.model_name)
+        return LLMMetadata(
+            context_window=self.context_window, num_output=self.num_output, model_name=self.model_name
+        )
 
     @llm_completion_callback()
     def complete(self, prompt: str, **kwargs: Any) -> CompletionResponse:
@@ -227,7 +250,8 @@ def test_a_language_model_of_ones_own_answers_and_streams() -> None:
     assert llm_chat_callback()(len) is len
 
 
-# --- postprocessors and engines -----------------------------------------------------------------------------------------------
+# --- postprocessors and engines
+# -----------------------------------------------------------------------------------------------
 
 
 class Dummy(BaseNodePostprocessor):
@@ -269,7 +293,9 @@ class Waiting(Engine):
 
 
 def test_custom_query_engine_answers_with_text_or_a_response() -> None:
-    retriever = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER).as_retriever(similarity_top_k=1)
+    retriever = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER).as_retriever(
+        similarity_top_k=1
+    )
     text = Engine(retriever=retriever)
     assert str(text.query("What is a lectern?")) == "A lectern is a stand.!"
     assert "".join(text.stream_query("What is a lectern?")) == "A lectern is a stand.!"
@@ -293,7 +319,8 @@ def test_custom_query_engine_answers_with_text_or_a_response() -> None:
     assert "stand" in str(asyncio.run(Streams().aquery("What is a lectern?")))
 
 
-# --- vector stores ------------------------------------------------------------------------------------------------------------
+# --- vector stores
+# ------------------------------------------------------------------------------------------------------------
 
 
 class Simple(BasePydanticVectorStore):
@@ -316,12 +343,16 @@ class Simple(BasePydanticVectorStore):
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         embedding = np.asarray(query.query_embedding)
-        scored = [(float(np.dot(node.get_embedding(), embedding)), id_) for id_, node in self.node_dict.items()]
+        scored = [
+            (float(np.dot(node.get_embedding(), embedding)), id_) for id_, node in self.node_dict.items()
+        ]
         best = sorted(scored, reverse=True)[: query.similarity_top_k]
         ids, scores = [id_ for _, id_ in best], [score for score, _ in best]
         if not self.stores_text:
             return VectorStoreQueryResult(similarities=scores, ids=ids)
-        return VectorStoreQueryResult(nodes=[self.node_dict[id_] for id_ in ids], similarities=scores, ids=ids)
+        return VectorStoreQueryResult(
+            nodes=[self.node_dict[id_] for id_ in ids], similarities=scores, ids=ids
+        )
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
         held = {id_: node.get_embedding().tolist() for id_, node in self.node_dict.items()}
@@ -337,13 +368,19 @@ def test_index_on_a_custom_store_finds_inserts_and_deletes(stores_text: bool, tm
     assert len(own.node_dict) == 3
     plain = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER)
     for question in TEXTS.values():
-        found, expected = (each.as_retriever(similarity_top_k=2).retrieve(question) for each in (index, plain))
+        found, expected = (
+            each.as_retriever(similarity_top_k=2).retrieve(question) for each in (index, plain)
+        )
         assert [hit.text for hit in found] == [hit.text for hit in expected]
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected])
     found[0].node.text = "edited"
     assert "edited" not in [hit.text for hit in index.as_retriever(similarity_top_k=3).retrieve("x")]
     index.insert(Document("Gulls eat bread.", "b"))
-    assert sorted(node.text for node in own.node_dict.values()) == [TEXTS["a"], "Gulls eat bread.", TEXTS["c"]]
+    assert sorted(node.text for node in own.node_dict.values()) == [
+        TEXTS["a"],
+        "Gulls eat bread.",
+        TEXTS["c"],
+    ]
     index.delete_ref_doc("a")
     assert sorted(index.ref_doc_info) == ["b", "c"]
     assert len(own.node_dict) == 2
@@ -380,22 +417,33 @@ def test_a_store_is_asked_under_both_names() -> None:
     store = SimpleVectorStore()
     assert isinstance(store, LlamaIndexMethods)
     nodes = [
-        TextNode(text, id_, {"topic": id_}, ref_doc_id="d", embedding=EMBEDDER.get_text_embedding(text).tolist())
+        TextNode(
+            text, id_, {"topic": id_}, ref_doc_id="d", embedding=EMBEDDER.get_text_embedding(text).tolist()
+        )
         for id_, text in TEXTS.items()
     ]
     assert store.add(nodes[:2]) == ["a", "b"]
     assert store.add(nodes[1:]) == ["b", "c"]
     assert (len(store), store.passage_ids("d")) == (3, ["a", "b", "c"])
-    asked = VectorStoreQuery(query_embedding=EMBEDDER.get_query_embedding("gulls fish").tolist(), similarity_top_k=2)
+    asked = VectorStoreQuery(
+        query_embedding=EMBEDDER.get_query_embedding("gulls fish").tolist(), similarity_top_k=2
+    )
     result = store.query(asked)
     assert result.nodes is not None
     assert result.nodes[0].text == TEXTS["b"]
     expected = store.search(EMBEDDER.get_query_embedding("gulls fish"), 2)
-    assert (result.ids, result.similarities) == ([hit.id_ for hit in expected], [hit.score for hit in expected])
+    assert (result.ids, result.similarities) == (
+        [hit.id_ for hit in expected],
+        [hit.score for hit in expected],
+    )
     asked.node_ids = ["c"]
     assert store.query(asked).ids == ["c"]
     assert store.query(VectorStoreQuery(query_str="monks", mode="text_search")).ids == ["c"]
     assert asyncio.run(store.aquery(VectorStoreQuery(query_str="monks", mode="sparse"))).ids == ["c"]
-    for wrong in (VectorStoreQuery(), VectorStoreQuery(query_str="x", mode="hybrid"), VectorStoreQuery(mode="sparse")):
+    for wrong in (
+        VectorStoreQuery(),
+        VectorStoreQuery(query_str="x", mode="hybrid"),
+        VectorStoreQuery(mode="sparse"),
+    ):
         with pytest.raises(ValueError, match="does not answer"):
             store.query(wrong)

@@ -1,10 +1,18 @@
-"""Texts cut to what fits beside a prompt. Tokens are words; the numbers and chunks are those of llama-index-core 0.14.25."""
+"""Texts cut to what fits beside a prompt. Tokens are words; the numbers and chunks are those of
+llama-index-core 0.14.25."""
 
 from __future__ import annotations
 
 import pytest
 
-from ragcore import ChatMessage, ChatPromptTemplate, MessageRole, PromptHelper, PromptTemplate, SelectorPromptTemplate
+from ragcore import (
+    ChatMessage,
+    ChatPromptTemplate,
+    MessageRole,
+    PromptHelper,
+    PromptTemplate,
+    SelectorPromptTemplate,
+)
 from ragcore.llms import LLMMetadata
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompt_helper import get_biggest_prompt
@@ -44,7 +52,9 @@ def test_what_no_text_gives() -> None:
     assert helper(20).repack(PROMPT, []) == helper(20).repack(PROMPT, ["  "]) == [""]
 
 
-@pytest.mark.parametrize(("one", "words"), [(helper(5, 4), "2 more than the window"), (helper(9, 3), "leaves -2 tokens")])
+@pytest.mark.parametrize(
+    ("one", "words"), [(helper(5, 4), "2 more than the window"), (helper(9, 3), "leaves -2 tokens")]
+)
 def test_a_window_without_room_is_refused(one: PromptHelper, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         one.repack(PROMPT, TEXTS)
@@ -58,8 +68,12 @@ def test_the_room_is_shared_and_what_is_filled_in_already_counts() -> None:
 
 
 def test_messages_cost_roles_and_marks_and_selectors_choices() -> None:
-    chat = ChatPromptTemplate([ChatMessage(MessageRole.SYSTEM, "be {how}"), ChatMessage(MessageRole.USER, "say {text} now")])
-    assert helper(30).get_text_splitter_given_prompt(chat, padding=0).chunk_size == 30 - 1 - (1 + 1 + 3) - (1 + 2 + 3)
+    chat = ChatPromptTemplate(
+        [ChatMessage(MessageRole.SYSTEM, "be {how}"), ChatMessage(MessageRole.USER, "say {text} now")]
+    )
+    assert helper(30).get_text_splitter_given_prompt(chat, padding=0).chunk_size == 30 - 1 - (1 + 1 + 3) - (
+        1 + 2 + 3
+    )
     either = SelectorPromptTemplate(PROMPT, [(lambda llm: True, chat)])
     assert helper(30).get_text_splitter_given_prompt(either, padding=0).chunk_size == 26
     assert helper(30).get_text_splitter_given_prompt(either, padding=0, llm=ScriptedLLM()).chunk_size == 18
@@ -68,9 +82,13 @@ def test_messages_cost_roles_and_marks_and_selectors_choices() -> None:
 
 def test_a_helper_for_a_model_and_one_for_none() -> None:
     one = PromptHelper.from_llm_metadata(LLMMetadata("m", context_window=77, num_output=7))
-    assert (one.context_window, one.num_output, one.chunk_overlap_ratio, one.chunk_size_limit, one.separator) == (
-        *(77, 7, 0.1, None, " "),
-    )
+    assert (
+        one.context_window,
+        one.num_output,
+        one.chunk_overlap_ratio,
+        one.chunk_size_limit,
+        one.separator,
+    ) == (*(77, 7, 0.1, None, " "),)
     assert (PromptHelper().context_window, PromptHelper().num_output) == (3900, 256)
     with pytest.raises(ValueError, match="chunk_overlap_ratio is 2"):
         PromptHelper(chunk_overlap_ratio=2)

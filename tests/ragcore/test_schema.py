@@ -1,4 +1,5 @@
-"""The data that walks through the library: what a text shows of its metadata, and what its hash depends on."""
+"""The data that walks through the library: what a text shows of its metadata, and what its hash depends
+on."""
 
 from __future__ import annotations
 
@@ -37,14 +38,21 @@ KEYS = {"title": "Gulls", "secret": 7, "folder": "birds"}
 
 
 @pytest.mark.parametrize("kind", [Document, TextNode])
-def test_each_mode_shows_the_metadata_that_is_not_hidden_from_it(kind: type[Document] | type[TextNode]) -> None:
+def test_each_mode_shows_the_metadata_that_is_not_hidden_from_it(
+    kind: type[Document] | type[TextNode],
+) -> None:
     item = kind(
-        "They eat.", metadata=KEYS, excluded_embed_metadata_keys=("secret",), excluded_llm_metadata_keys=("secret", "folder")
+        "They eat.",
+        metadata=KEYS,
+        excluded_embed_metadata_keys=("secret",),
+        excluded_llm_metadata_keys=("secret", "folder"),
     )
     assert item.get_content(MetadataMode.ALL) == "title: Gulls\nsecret: 7\nfolder: birds\n\nThey eat."
     assert item.get_content(MetadataMode.EMBED) == "title: Gulls\nfolder: birds\n\nThey eat."
     assert item.get_content(MetadataMode.LLM) == "title: Gulls\n\nThey eat."
-    assert item.get_content(MetadataMode.NONE) == item.get_content() == item.get_content("none") == "They eat."  # type: ignore[arg-type]
+    assert (
+        item.get_content(MetadataMode.NONE) == item.get_content() == item.get_content("none") == "They eat."
+    )  # type: ignore[arg-type]
     assert item.get_content("all") == item.get_content(MetadataMode.ALL)  # type: ignore[arg-type]
 
 
@@ -72,7 +80,10 @@ def test_a_template_may_be_given_in_its_parts() -> None:
 
 
 def test_the_metadata_and_the_text_can_be_had_by_themselves() -> None:
-    for item in (Document("text", metadata=KEYS, excluded_llm_metadata_keys=["secret"]), TextNode("text", metadata=KEYS)):
+    for item in (
+        Document("text", metadata=KEYS, excluded_llm_metadata_keys=["secret"]),
+        TextNode("text", metadata=KEYS),
+    ):
         assert item.get_metadata_str() == "title: Gulls\nsecret: 7\nfolder: birds"
         assert item.get_metadata_str(MetadataMode.NONE) == ""
         assert item.get_text() == "text"
@@ -83,7 +94,20 @@ def test_the_metadata_and_the_text_can_be_had_by_themselves() -> None:
 
 
 def test_a_passage_can_be_made_to_stand_for_something_else() -> None:
-    node = TextNode("text", "n", {"k": 1}, "d", 3, 7, "before", "after", "above", ("below",), np.ones(2, np.float32), ("k",))
+    node = TextNode(
+        "text",
+        "n",
+        {"k": 1},
+        "d",
+        3,
+        7,
+        "before",
+        "after",
+        "above",
+        ("below",),
+        np.ones(2, np.float32),
+        ("k",),
+    )
     stands = IndexNode.from_text_node(node, "far")
     assert (stands.index_id, stands.obj) == ("far", None)
     for each in fields(TextNode):
@@ -100,7 +124,11 @@ def test_hash_depends_on_text_and_metadata_but_not_order_or_id() -> None:
     document = Document("text", metadata={"a": 1, "b": 2})
     assert document.hash == Document("text", id_="other", metadata={"b": 2, "a": 1}).hash
     assert document.hash == TextNode("text", metadata={"b": 2, "a": 1}).hash
-    others = [Document("Text", metadata={"a": 1, "b": 2}), Document("text", metadata={"a": 1, "b": 3}), Document("text")]
+    others = [
+        Document("Text", metadata={"a": 1, "b": 2}),
+        Document("text", metadata={"a": 1, "b": 3}),
+        Document("text"),
+    ]
     assert len({document.hash, *(other.hash for other in others)}) == 4
 
 
@@ -132,7 +160,10 @@ def test_documents_and_passages_share_a_base_and_have_old_names() -> None:
 
 
 def test_edited_node_has_the_hash_of_its_current_content() -> None:
-    node, before = TextNode("text", id_="n", metadata={"a": 1}, excluded_llm_metadata_keys=("b",)), TextNode("text").hash
+    node, before = (
+        TextNode("text", id_="n", metadata={"a": 1}, excluded_llm_metadata_keys=("b",)),
+        TextNode("text").hash,
+    )
     node.text = "other"
     node.metadata = {"b": [1]}
     node.metadata["c"] = 3
@@ -141,7 +172,11 @@ def test_edited_node_has_the_hash_of_its_current_content() -> None:
     assert node.hash == TextNode("other", metadata={"b": [1], "c": 3}).hash != before
     assert (node.id_, node.get_content(MetadataMode.LLM)) == ("m", "other")
     node.set_content("last")
-    node.metadata_template, node.metadata_seperator, node.text_template = "{key}={value}", "; ", "{content} ({metadata_str})"
+    node.metadata_template, node.metadata_seperator, node.text_template = (
+        "{key}={value}",
+        "; ",
+        "{content} ({metadata_str})",
+    )
     assert node.get_content(MetadataMode.ALL) == "last (b=[1]; c=3)"
     document = Document("text", extra_info={"k": 1})
     document.doc_id = "d"
@@ -163,7 +198,10 @@ def test_nodes_made_of_the_same_values_have_nothing_in_common() -> None:
     second.metadata["only"] = 1
     second.excluded_llm_metadata_keys.append("only")
     assert (first.metadata, hidden) == ({"tags": ["a"]}, ["tags"])
-    one, other = TextNode("t", metadata=metadata, excluded_llm_metadata_keys=hidden), Document("t", metadata=metadata)
+    one, other = (
+        TextNode("t", metadata=metadata, excluded_llm_metadata_keys=hidden),
+        Document("t", metadata=metadata),
+    )
     one.metadata["tags"].append("b")  # type: ignore[union-attr]
     one.excluded_llm_metadata_keys.clear()
     other.metadata["more"] = 1
@@ -187,7 +225,9 @@ class Note(TextNode):
 
 def test_a_copy_has_everything_and_shares_nothing() -> None:
     inner = IndexNode("inner", id_="i", metadata={"k": [1]})
-    node = IndexNode("text", "n", {"k": [1]}, "d", 3, 7, "b", "a", "p", ("c",), np.ones(2, np.float32), ("k",), obj=inner)
+    node = IndexNode(
+        "text", "n", {"k": [1]}, "d", 3, 7, "b", "a", "p", ("c",), np.ones(2, np.float32), ("k",), obj=inner
+    )
     inner.obj = NodeWithScore(TextNode("innermost"), 0.5)
     node.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id="a", metadata={"k": [1]})
     shown, copy = repr(node), node.copy()
@@ -243,12 +283,16 @@ def test_relationships_are_the_links_of_a_node() -> None:
 
 
 def test_documents_and_nodes_cross_process_boundaries_unchanged() -> None:
-    document = Document("text", id_="d", metadata=KEYS, pages=(Page("iv", 0, 4),), excluded_llm_metadata_keys=("secret",))
+    document = Document(
+        "text", id_="d", metadata=KEYS, pages=(Page("iv", 0, 4),), excluded_llm_metadata_keys=("secret",)
+    )
     node = IndexNode("n", metadata=KEYS, child_ids=("a", "b"), index_id="i")
     for item in (document, node):
         copy = pickle.loads(pickle.dumps(item))
         fields = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
-        assert {name: getattr(copy, name) for name in fields} == {name: getattr(item, name) for name in fields}
+        assert {name: getattr(copy, name) for name in fields} == {
+            name: getattr(item, name) for name in fields
+        }
 
 
 def test_an_index_node_is_a_node_that_stands_for_something_else() -> None:
@@ -259,7 +303,13 @@ def test_an_index_node_is_a_node_that_stands_for_something_else() -> None:
 
 def test_a_place_in_a_document_is_on_the_page_that_holds_it() -> None:
     document = Document("aaa\n\nbbb", pages=(Page("1", 0, 3), Page("2", 5, 8)))
-    assert [page and page.label for page in map(document.page_at, (0, 2, 4, 5, 7))] == ["1", "1", "1", "2", "2"]
+    assert [page and page.label for page in map(document.page_at, (0, 2, 4, 5, 7))] == [
+        "1",
+        "1",
+        "1",
+        "2",
+        "2",
+    ]
     assert Document("x").page_at(0) is None
     assert Document("a letter\n\naaa", pages=(Page("aaa.csv", 10, 13),)).page_at(0) is None, (
         "it is no part of what comes with it"
@@ -281,7 +331,9 @@ def test_question_is_embedded_as_itself_or_as_its_texts() -> None:
 
 
 def test_response_has_metadata_and_beginning_of_each_source() -> None:
-    response = Response("Yes.", (NodeWithScore(TextNode("abcdefgh", id_="n", metadata={"k": 1})),), extra={"kind": "short"})
+    response = Response(
+        "Yes.", (NodeWithScore(TextNode("abcdefgh", id_="n", metadata={"k": 1})),), extra={"kind": "short"}
+    )
     assert response.metadata == {"n": {"k": 1}, "kind": "short"}
     assert response.get_formatted_sources(6) == "> Source (Doc id: n): abc..."
     assert response.get_formatted_sources(8) == "> Source (Doc id: n): abcdefgh"
@@ -314,7 +366,9 @@ def test_a_passage_prints_in_short_with_its_id_and_score() -> None:
     assert text_line.startswith("Text: A boat is red. It sails. ")
     assert text_line.endswith("[...]")
     assert len(text_line) <= len("Text: ") + 80
-    assert str(NodeWithScore(TextNode("A gull.", id_="g"), 0.12345)) == "Node ID: g\nText: A gull.\nScore: 0.123"
+    assert (
+        str(NodeWithScore(TextNode("A gull.", id_="g"), 0.12345)) == "Node ID: g\nText: A gull.\nScore: 0.123"
+    )
     assert str(NodeWithScore(TextNode("A gull.", id_="g"))).endswith("Score: none")
 
 

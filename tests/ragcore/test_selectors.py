@@ -60,7 +60,10 @@ def test_model_sees_numbered_choices_with_names_and_question() -> None:
     result = LLMSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION)
     assert (result.ind, result.reason) == (2, "notes")
     sent = llm.calls[0].messages[-1].content
-    assert "(1) essay: the essay about painting and growing up\n\n(2) sql: tables of sales figures\n\n(3) notes" in sent
+    assert (
+        "(1) essay: the essay about painting and growing up\n\n(2) sql: tables of sales figures\n\n(3) notes"
+        in sent
+    )
     assert QUESTION in sent
     assert llm.calls[0].prompt == "select_single"
 
@@ -75,7 +78,10 @@ def test_choices_may_be_plain_texts() -> None:
     ("reply", "expected"),
     [
         ('[{"choice": 1, "reason": "a"}, {"choice": 3, "reason": "b"}]', [(0, "a"), (2, "b")]),
-        ('{"selections": [{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]}', [(2, "b"), (0, "a")]),
+        (
+            '{"selections": [{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]}',
+            [(2, "b"), (0, "a")],
+        ),
         ('```json\n[{"choice": "2", "reason": "quoted"}]\n```', [(1, "quoted")]),
         ('[{"choice": 2.0, "reason": "a float"}]', [(1, "a float")]),
         ("choice: 2", [(1, "choice: 2")]),  # YAML
@@ -102,22 +108,32 @@ def test_choices_may_be_plain_texts() -> None:
         ('{"choice": 1, "reason": "cut', [(0, '{"choice": 1, "reason": "cut')]),
         ('[{"choice": 3, "reason": "b"}, {"choice": 1, "rea', [(2, CUT), (0, CUT)]),
         (
-            '{"type": "array", "items": {"properties": {"choice": 3, "reason": "filled in"}, "required": ["choice"]}}',
+            (
+                '{"type": "array", "items": {"properties": {"choice": 3, "reason": "filled in"}, '
+                '"required": ["choice"]}}'
+            ),
             [(2, "filled in")],
         ),
-        ('(3) fits, as option (3) is about notes.\nHere is the JSON:\n{"choice": 3, "reason": "notes"}', [(2, "notes")]),
+        (
+            '(3) fits, as option (3) is about notes.\nHere is the JSON:\n{"choice": 3, "reason": "notes"}',
+            [(2, "notes")],
+        ),
         ('[{"choice": 2, "reason": "first"}, {"choice": 2, "reason": "again"}]', [(1, "first")]),
         ('[{"choice": 9, "reason": "x"}, {"choice": 1, "reason": "a"}]', [(0, "a")]),
     ],
 )
 def test_many_forms_of_reply_are_understood(reply: str, expected: list[tuple[int, str]]) -> None:
-    assert multi(reply).select(TOOLS, QUESTION) == SelectorResult(tuple(SingleSelection(*pair) for pair in expected))
+    assert multi(reply).select(TOOLS, QUESTION) == SelectorResult(
+        tuple(SingleSelection(*pair) for pair in expected)
+    )
     assert single(reply).select(TOOLS, QUESTION) == SelectorResult((SingleSelection(*expected[0]),))
 
 
 def test_at_most_max_outputs_are_selected_and_the_model_knows() -> None:
     llm = ScriptedLLM(["[3, 1, 2]"])
-    assert LLMMultiSelector.from_defaults(llm, max_outputs=2, embed_model=HashEmbedding()).select(TOOLS, "?").inds == [2, 0]
+    assert LLMMultiSelector.from_defaults(llm, max_outputs=2, embed_model=HashEmbedding()).select(
+        TOOLS, "?"
+    ).inds == [2, 0]
     assert "At most 2" in llm.calls[0].messages[-1].content
     assert multi("[3, 1, 2]").select(TOOLS, "?").inds == [2, 0, 1]
     with pytest.raises(ValueError, match="max_outputs"):
@@ -184,7 +200,9 @@ def test_nearest_description_wins_and_ties_go_to_the_first() -> None:
     embedder = HashEmbedding()
     selector = EmbeddingSingleSelector.from_defaults(embedder)
     result = selector.select(TOOLS, QUESTION)
-    cosines = [float(embedder.embed_query(tool.description) @ embedder.embed_query(QUESTION)) for tool in TOOLS]
+    cosines = [
+        float(embedder.embed_query(tool.description) @ embedder.embed_query(QUESTION)) for tool in TOOLS
+    ]
     assert result.ind == cosines.index(max(cosines)) == 1
     assert f"{max(cosines):.2f}" in result.reason
     assert selector.select(["same", "same"], "same").ind == 0
@@ -209,7 +227,9 @@ def test_choices_that_are_too_long_together_lose_their_ends() -> None:
         assert LLMSingleSelector(llm, embed_model=HashEmbedding()).select(long, QUESTION).ind == 1
     (message,) = llm.calls[0].messages
     assert llm.count_tokens(message.content) <= 260
-    assert all(f"({number + 1}) {tool.name}: d{number} " in message.content for number, tool in enumerate(long))
+    assert all(
+        f"({number + 1}) {tool.name}: d{number} " in message.content for number, tool in enumerate(long)
+    )
     assert selected(root).facts["shortened"] == 6
 
 
@@ -221,7 +241,9 @@ def test_a_selector_asks_in_words_of_its_own_and_can_be_awaited() -> None:
 
 
 @pytest.mark.parametrize("selector", [LLMSingleSelector, EmbeddingSingleSelector])
-def test_nothing_to_select_from_is_refused(selector: type[LLMSingleSelector | EmbeddingSingleSelector]) -> None:
+def test_nothing_to_select_from_is_refused(
+    selector: type[LLMSingleSelector | EmbeddingSingleSelector],
+) -> None:
     with pytest.raises(ValueError, match="nothing to select"):
         selector.from_defaults(embed_model=HashEmbedding()).select([], QUESTION)
 
@@ -243,8 +265,13 @@ def calling(arguments: str) -> Generation:
 def test_a_model_that_calls_functions_is_made_to_call_one() -> None:
     reply = calling(json.dumps({"selections": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}]}))
     llm = ScriptedLLM([reply, reply], is_function_calling_model=True)
-    assert PydanticMultiSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).inds == [1, 0]
-    assert PydanticSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).ind == 1
+    assert PydanticMultiSelector.from_defaults(llm, embed_model=HashEmbedding()).select(
+        TOOLS, QUESTION
+    ).inds == [1, 0]
+    assert (
+        PydanticSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).ind
+        == 1
+    )
     assert [(logged.call.tool_choice, logged.call.tools[0]["function"]["name"]) for logged in llm.calls] == [
         ("select", "select")
     ] * 2
@@ -258,7 +285,9 @@ def test_a_model_that_does_not_is_asked_in_words() -> None:
 
 def test_the_kind_of_selector_follows_from_the_model() -> None:
     words, functions = ScriptedLLM(), ScriptedLLM(is_function_calling_model=True)
-    kinds = [type(get_selector_from_llm(llm, is_multi)) for llm in (words, functions) for is_multi in (False, True)]
+    kinds = [
+        type(get_selector_from_llm(llm, is_multi)) for llm in (words, functions) for is_multi in (False, True)
+    ]
     assert kinds == [LLMSingleSelector, LLMMultiSelector, PydanticSingleSelector, PydanticMultiSelector]
 
 
@@ -266,7 +295,9 @@ def test_the_kind_of_selector_follows_from_the_model() -> None:
     st.text()
     | st.recursive(
         st.none() | st.integers() | st.floats() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["choice", "reason", "type", "x"]), inner),
+        lambda inner: (
+            st.lists(inner) | st.dictionaries(st.sampled_from(["choice", "reason", "type", "x"]), inner)
+        ),
     ).map(json.dumps)
 )
 def test_whatever_is_said_something_that_exists_is_selected(reply: str) -> None:
@@ -287,4 +318,7 @@ def test_a_name_that_several_choices_have_names_none_of_them() -> None:
 
 def test_choices_after_each_other_are_all_taken() -> None:
     choices = [Choice(number, "text") for number in (1, 2, 3)]
-    assert read_selections('{"choice": 3, "reason": "a"}\n{"choice": 1, "reason": "b"}', choices) == [(3, "a"), (1, "b")]
+    assert read_selections('{"choice": 3, "reason": "a"}\n{"choice": 1, "reason": "b"}', choices) == [
+        (3, "a"),
+        (1, "b"),
+    ]

@@ -128,7 +128,11 @@ def test_the_window_is_the_models_until_another_is_chosen() -> None:
     Settings.llm = ScriptedLLM(context_window=2000, num_output=99)
     assert (Settings.context_window, Settings.num_output) == (2000, 99)
     Settings.context_window = 500
-    assert (Settings.context_window, Settings.num_output, Settings.prompt_helper.context_window) == (500, 99, 500)
+    assert (Settings.context_window, Settings.num_output, Settings.prompt_helper.context_window) == (
+        500,
+        99,
+        500,
+    )
     Settings.num_output = 50
     Settings.llm = ScriptedLLM(context_window=4000)
     assert (Settings.context_window, Settings.num_output) == (500, 50)
@@ -167,6 +171,8 @@ def test_served_model_is_called_with_the_set_sizes(kind: type[Ollama | OpenAICom
             WindowedLLM(services().llm, LLMMetadata("tiny", 900, 90)).complete("Why?")
             llm.complete("Why?")
     asked = [chat.body.get("options", {}) | chat.body for chat in server.chats]
-    assert [body.get("num_ctx") for body in asked] == ([32_000, 32_000, 900, 8192] if kind is Ollama else [None] * 4)
+    assert [body.get("num_ctx") for body in asked] == (
+        [32_000, 32_000, 900, 8192] if kind is Ollama else [None] * 4
+    )
     assert [body.get("num_predict", body.get("max_tokens")) for body in asked] == [2_000, 2_000, 90, 768]
     assert [step.facts["provider"] for step in root.spans("llm")] == [llm.provider] * 4

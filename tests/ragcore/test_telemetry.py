@@ -31,7 +31,9 @@ from ragcore.telemetry import JsonLines, OpenTelemetry
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {}}}
 HISTORY = (
     ChatMessage(MessageRole.USER, "a secret question"),
-    ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [ToolCall.of("c0", "add", '{"a": 0}')]}),
+    ChatMessage(
+        MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [ToolCall.of("c0", "add", '{"a": 0}')]}
+    ),
     ChatMessage(MessageRole.TOOL, "", name="add", additional_kwargs={"tool_call_id": "c0", "name": "add"}),
 )
 ASK = LLMCall(GENERATION, {"query_str": "a secret question"})
@@ -99,7 +101,9 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
         step.note(result="a secret result", is_error=True)
     HashEmbedding(8).embed_passages(["a secret question"])
     found = sent(exporter)
-    chat, tool, embedding = (found[name].attributes for name in ("chat scripted", "execute_tool add", "embeddings hash-8"))
+    chat, tool, embedding = (
+        found[name].attributes for name in ("chat scripted", "execute_tool add", "embeddings hash-8")
+    )
     assert chat[conventions.GEN_AI_OPERATION_NAME] == "chat"
     assert chat[conventions.GEN_AI_REQUEST_MODEL] == "scripted"
     assert chat[conventions.GEN_AI_PROVIDER_NAME] == "ragcore"
@@ -117,7 +121,10 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
     if texts:
         assert json.loads(chat[conventions.GEN_AI_INPUT_MESSAGES]) == [
             {"role": "user", "parts": [{"type": "text", "content": "a secret question"}]},
-            {"role": "assistant", "parts": [{"type": "tool_call", "id": "c0", "name": "add", "arguments": '{"a": 0}'}]},
+            {
+                "role": "assistant",
+                "parts": [{"type": "tool_call", "id": "c0", "name": "add", "arguments": '{"a": 0}'}],
+            },
             {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c0", "response": ""}]},
         ]
         called = {"type": "tool_call", "id": "c1", "name": "add", "arguments": '{"a": 1}'}
@@ -132,9 +139,15 @@ def test_why_a_call_ended_is_told(exporter: InMemorySpanExporter, texts: bool) -
         generation = Generation(said, Usage(1, 1), cut_short=name == "cut")
         ScriptedLLM([generation], model_name=name).generate(ASK)
     with pytest.raises(LLMServerError):
-        list(ScriptedLLM(["a b c"], model_name="broken", breaks_after=1, failure=LLMServerError("gone")).stream(ASK))
+        list(
+            ScriptedLLM(
+                ["a b c"], model_name="broken", breaks_after=1, failure=LLMServerError("gone")
+            ).stream(ASK)
+        )
     told = {name: span.attributes for name, span in sent(exporter).items()}
-    reasons = {name: attributes.get(conventions.GEN_AI_RESPONSE_FINISH_REASONS) for name, attributes in told.items()}
+    reasons = {
+        name: attributes.get(conventions.GEN_AI_RESPONSE_FINISH_REASONS) for name, attributes in told.items()
+    }
     assert reasons == {"chat done": ("stop",), "chat cut": ("length",), "chat broken": None}
     if texts:
         messages = {name: finish_reason(attributes) for name, attributes in told.items()}
@@ -203,7 +216,9 @@ def test_questions_are_told_where_they_were_asked(exporter: InMemorySpanExporter
     assert asked == ("why not" if texts else None)
 
 
-def test_a_step_that_was_not_waited_for_ends_with_its_trace(exporter: InMemorySpanExporter, texts: bool) -> None:
+def test_a_step_that_was_not_waited_for_ends_with_its_trace(
+    exporter: InMemorySpanExporter, texts: bool
+) -> None:
     with span("query") as root:
         observe.start("part")
     found = sent(exporter)

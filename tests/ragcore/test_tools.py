@@ -42,7 +42,10 @@ def test_a_function_is_told_to_a_model_as_the_walkthrough_shows() -> None:
             "description": "int_mult(a: int, b: int) -> int\nApply a * b and returns the result as int",
             "parameters": {
                 "type": "object",
-                "properties": {"a": {"title": "A", "type": "integer"}, "b": {"title": "B", "type": "integer"}},
+                "properties": {
+                    "a": {"title": "A", "type": "integer"},
+                    "b": {"title": "B", "type": "integer"},
+                },
                 "required": ["a", "b"],
             },
         },
@@ -51,7 +54,8 @@ def test_a_function_is_told_to_a_model_as_the_walkthrough_shows() -> None:
 
 def test_a_result_prints_as_the_walkthrough_shows() -> None:
     assert repr(FunctionTool.from_defaults(fn=int_mult)(**{"a": 12, "b": 34})) == (
-        "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, 'b': 34}}, raw_output=408)"
+        "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, "
+        "'b': 34}}, raw_output=408)"
     )
 
 
@@ -111,7 +115,10 @@ def test_the_docstring_describes_the_parameters(docstring: str) -> None:
     add.__doc__ = docstring
     described = {name: about.get("description") for name, about in parameters(add)["properties"].items()}
     assert described == {"a": "the first", "b": "the second: a number"}
-    assert FunctionTool.from_defaults(add).metadata.description == f"add(a: int, b: int) -> int\n{inspect.getdoc(add)}"
+    assert (
+        FunctionTool.from_defaults(add).metadata.description
+        == f"add(a: int, b: int) -> int\n{inspect.getdoc(add)}"
+    )
 
 
 def test_an_annotated_parameter_is_described_by_its_note() -> None:
@@ -157,9 +164,14 @@ def test_a_model_as_a_parameter_is_described_and_built() -> None:
         return f"sun in {place.city}"
 
     made = FunctionTool.from_defaults(weather)
-    assert made.metadata.get_parameters_dict()["$defs"]["Place"]["properties"] == {"city": {"title": "City", "type": "string"}}
+    assert made.metadata.get_parameters_dict()["$defs"]["Place"]["properties"] == {
+        "city": {"title": "City", "type": "string"}
+    }
     output = run_tool(made, {"place": {"city": "Graz"}})
-    assert (output.content, output.raw_input) == ("sun in Graz", {"args": (), "kwargs": {"place": {"city": "Graz"}}})
+    assert (output.content, output.raw_input) == (
+        "sun in Graz",
+        {"args": (), "kwargs": {"place": {"city": "Graz"}}},
+    )
 
 
 def test_the_decorator_makes_a_tool_with_and_without_arguments() -> None:
@@ -174,7 +186,11 @@ def test_the_decorator_makes_a_tool_with_and_without_arguments() -> None:
 
     assert (plain.metadata.name, plain.metadata.description) == ("plain", "plain(a: int) -> int\nPlain.")
     assert not plain.metadata.return_direct
-    assert (named.metadata.name, named.metadata.description, named.metadata.return_direct) == ("other", "What it does.", True)
+    assert (named.metadata.name, named.metadata.description, named.metadata.return_direct) == (
+        "other",
+        "What it does.",
+        True,
+    )
     assert named(a=3).tool_name == "other"
 
 
@@ -217,12 +233,18 @@ class NextNumber:
         return await next_number(a)
 
 
-@pytest.mark.parametrize("function", [next_number, NextNumber(), partial(next_number), lambda a: next_number(a)])
+@pytest.mark.parametrize(
+    "function", [next_number, NextNumber(), partial(next_number), lambda a: next_number(a)]
+)
 def test_async_function_runs_with_and_without_an_event_loop(function: Any) -> None:
     later = FunctionTool.from_defaults(function, "later", "Count on.")
 
     async def inside() -> tuple[Any, Any, Any]:
-        return later(a=1).raw_output, (await later.acall(a=2)).raw_output, run_tool(later, {"a": 3}).raw_output
+        return (
+            later(a=1).raw_output,
+            (await later.acall(a=2)).raw_output,
+            run_tool(later, {"a": 3}).raw_output,
+        )
 
     assert later(a=0).raw_output == 1
     assert asyncio.run(inside()) == (2, 3, 4)
@@ -241,7 +263,9 @@ def test_awaited_async_function_runs_in_the_current_loop() -> None:
 
 
 def test_awaited_sync_function_runs_in_a_thread() -> None:
-    made = FunctionTool.from_defaults(lambda: threading.get_ident(), name="thread")  # get_ident has no signature
+    made = FunctionTool.from_defaults(
+        lambda: threading.get_ident(), name="thread"
+    )  # get_ident has no signature
     assert made().raw_output == threading.get_ident()
     assert asyncio.run(made.acall()).raw_output != threading.get_ident()
 
@@ -285,7 +309,10 @@ def test_tool_failure_without_a_message_names_its_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"a": "x", "b": 2}, "a: Input should be a valid integer, unable to parse string as an integer (given: x)"),
+        (
+            {"a": "x", "b": 2},
+            "a: Input should be a valid integer, unable to parse string as an integer (given: x)",
+        ),
         ({"a": 1}, "b: Field required"),
         ({"a": 1, "b": 2, "c": 3}, "c: Extra inputs are not permitted (given: 3)"),
         ([1, 2], "arguments: Input should be a valid dictionary"),
@@ -337,7 +364,11 @@ class Engine:
 
 @pytest.mark.parametrize(
     ("arguments", "question"),
-    [({"input": "who?"}, "who?"), ({"query": "who?"}, "who?"), ({"who": "Ada", "n": 1}, '{"who": "Ada", "n": 1}')],
+    [
+        ({"input": "who?"}, "who?"),
+        ({"query": "who?"}, "who?"),
+        ({"who": "Ada", "n": 1}, '{"who": "Ada", "n": 1}'),
+    ],
 )
 def test_a_query_engine_is_asked_the_one_text(arguments: dict[str, Any], question: str) -> None:
     engine = Engine(HITS)
@@ -373,12 +404,21 @@ def test_the_trace_has_name_arguments_and_result() -> None:
     with span("root") as root:
         run_tool(FunctionTool.from_defaults(int_mult), {"a": 2, "b": 3})
     (step,) = root.spans("tool")
-    assert step.facts == {"tool": "int_mult", "arguments": '{"a": 2, "b": 3}', "result": "6", "is_error": False}
+    assert step.facts == {
+        "tool": "int_mult",
+        "arguments": '{"a": 2, "b": 3}',
+        "result": "6",
+        "is_error": False,
+    }
     assert step.seconds >= 0
 
 
 def test_manual_loop_can_run_from_the_messages_alone() -> None:
-    call = {"id": "call_7", "type": "function", "function": {"name": "int_mult", "arguments": '{"a": 12, "b": 34}'}}
+    call = {
+        "id": "call_7",
+        "type": "function",
+        "function": {"name": "int_mult", "arguments": '{"a": 12, "b": 34}'},
+    }
     model = ScriptedLLM([Generation("", Usage(0, 0), (call,)), "It is 408."], is_function_calling_model=True)
     by_name = {made.metadata.name: made for made in (FunctionTool.from_defaults(fn=int_mult),)}
     openai_tools = [made.metadata.to_openai_tool() for made in by_name.values()]
@@ -392,7 +432,9 @@ def test_manual_loop_can_run_from_the_messages_alone() -> None:
         name = tool_calls[0]["function"]["name"]
         result = by_name[name](**json.loads(tool_calls[0]["function"]["arguments"]))
         about = {"tool_call_id": tool_calls[0]["id"], "name": name}
-        history.append(ChatMessage(role=MessageRole.TOOL, content=str(result), name=name, additional_kwargs=about))
+        history.append(
+            ChatMessage(role=MessageRole.TOOL, content=str(result), name=name, additional_kwargs=about)
+        )
     assert history[-1].content == "It is 408."
     assert model.calls[1].call.history[1:] == (
         ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [call]}),
@@ -429,10 +471,16 @@ class Calendar(BaseToolSpec):
 
 
 def test_methods_of_a_class_are_tools_with_their_async_versions() -> None:
-    add, listed = Calendar().to_tool_list(func_to_metadata_mapping={"list": ToolMetadata("All days.", "days")})
+    add, listed = Calendar().to_tool_list(
+        func_to_metadata_mapping={"list": ToolMetadata("All days.", "days")}
+    )
     assert (add.metadata.name, add.metadata.description) == ("add", "add(day: str) -> str\nAdd a day.")
     assert list(add.metadata.get_parameters_dict()["properties"]) == ["day"]
-    assert (listed.metadata.name, listed().content, asyncio.run(listed.acall()).content) == ("days", "now", "later")
+    assert (listed.metadata.name, listed().content, asyncio.run(listed.acall()).content) == (
+        "days",
+        "now",
+        "later",
+    )
 
 
 def test_a_tool_may_return_nodes_and_blocks() -> None:
@@ -444,7 +492,9 @@ def test_a_tool_may_return_nodes_and_blocks() -> None:
 
 
 def test_engine_tool_accepts_arguments_under_other_names() -> None:
-    assert QueryEngineTool.from_defaults(Engine(HITS)).call(question="tower").raw_input == {"input": "{'question': 'tower'}"}
+    assert QueryEngineTool.from_defaults(Engine(HITS)).call(question="tower").raw_input == {
+        "input": "{'question': 'tower'}"
+    }
     strict = QueryEngineTool.from_defaults(Engine(HITS), resolve_input_errors=False)
     with pytest.raises(ValueError, match="takes the argument input"):
         strict.call(question="tower")
@@ -453,5 +503,7 @@ def test_engine_tool_accepts_arguments_under_other_names() -> None:
 def test_function_schema_has_extra_fields_and_omits_others() -> None:
     def f(a: int, b: str = "x") -> None: ...
 
-    schema = create_schema_from_function("F", f, [("c", bool), ("d", int, 1)], ignore_fields=["b"]).model_json_schema()
+    schema = create_schema_from_function(
+        "F", f, [("c", bool), ("d", int, 1)], ignore_fields=["b"]
+    ).model_json_schema()
     assert (list(schema["properties"]), schema["required"]) == (["c", "d", "a"], ["c", "a"])

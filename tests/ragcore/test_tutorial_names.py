@@ -11,7 +11,13 @@ from ragcore import RichPromptTemplate, Settings, get_tokenizer, set_global_hand
 from ragcore.agent import AgentWorkflow, FunctionAgent
 from ragcore.display import pprint_response
 from ragcore.embeddings import HashEmbedding, resolve_embed_model
-from ragcore.evaluation import DatasetGenerator, QueryResponseDataset, aget_responses, get_responses, get_results_df
+from ragcore.evaluation import (
+    DatasetGenerator,
+    QueryResponseDataset,
+    aget_responses,
+    get_responses,
+    get_results_df,
+)
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.llms import (
     AudioBlock,
@@ -56,7 +62,8 @@ def user(text: str) -> ChatMessage:
     return ChatMessage(content=text)
 
 
-# --- messages, templates, tools ---------------------------------------------------------------------------------------------
+# --- messages, templates, tools
+# ---------------------------------------------------------------------------------------------
 
 
 def test_images_sound_and_files_of_a_message_reach_the_server() -> None:
@@ -67,7 +74,9 @@ def test_images_sound_and_files_of_a_message_reach_the_server() -> None:
         DocumentBlock(data=b"%PDF", title="a.pdf"),
     ]
     with ScriptedServer() as server:
-        OpenAILike(model="tiny", api_base=f"{server.url}/v1", api_key="x").chat([ChatMessage("user", blocks=blocks)])
+        OpenAILike(model="tiny", api_base=f"{server.url}/v1", api_key="x").chat(
+            [ChatMessage("user", blocks=blocks)]
+        )
         parts = server.chats[0].body["messages"][0]["content"]
     assert parts == [
         {"type": "text", "text": "What is this?"},
@@ -79,9 +88,12 @@ def test_images_sound_and_files_of_a_message_reach_the_server() -> None:
 
 def test_jinja_template_makes_messages_and_reaches_nothing_else() -> None:
     template = RichPromptTemplate(
-        '{% chat role="system" %}Be {{ how }}.{% endchat %}{% chat role="user" %}{{ question }}{{ place | image }}{% endchat %}'
+        '{% chat role="system" %}Be {{ how }}.{% endchat %}{% chat role="user" %}{{ question }}{{ place '
+        "| image }}{% endchat %}"
     )
-    system, asked = template.format_messages(how="brief", question="{{ how }}?", place="https://example.org/a.png")
+    system, asked = template.format_messages(
+        how="brief", question="{{ how }}?", place="https://example.org/a.png"
+    )
     assert (system.role.value, system.content, asked.content) == ("system", "Be brief.", "{{ how }}?")
     assert asked.blocks[1:] == (ImageBlock(url="https://example.org/a.png"),)
     assert template.template_vars == ["how", "place", "question"]
@@ -115,7 +127,8 @@ def test_every_answer_of_a_structured_model_is_an_object() -> None:
     assert "JSON schema" in llm.calls[0].messages[-1].content
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------------
+# --- memory
+# -----------------------------------------------------------------------------------------------------------------
 
 
 class Kept(BaseMemoryBlock[str]):
@@ -136,14 +149,19 @@ def test_overflowing_messages_go_to_the_blocks_in_whole_turns() -> None:
     for number in range(4):
         memory.put(user(f"question {number}"), ChatMessage("assistant", f"answer {number}"))
     kept = memory.get()[0]
-    assert kept.content.splitlines()[1:3] == ["<kept>", "question 0 answer 0 question 1 answer 1 question 2 answer 2"]
+    assert kept.content.splitlines()[1:3] == [
+        "<kept>",
+        "question 0 answer 0 question 1 answer 1 question 2 answer 2",
+    ]
     assert [message.content for message in memory.get_all()] == ["question 3", "answer 3"]
     assert memory.session_id == "s"
 
 
 def test_blocks_are_shown_in_the_systems_message_or_the_users() -> None:
     for method, roles in ((InsertMethod.SYSTEM, ["system", "user"]), (InsertMethod.USER, ["user"])):
-        memory = Memory.from_defaults(memory_blocks=[StaticMemoryBlock(static_content="Ada")], insert_method=method)
+        memory = Memory.from_defaults(
+            memory_blocks=[StaticMemoryBlock(static_content="Ada")], insert_method=method
+        )
         memory.put(user("Who am I?"))
         shown = asyncio.run(memory.aget())
         assert [message.role.value for message in shown] == roles
@@ -165,7 +183,8 @@ def test_earlier_messages_are_found_by_meaning() -> None:
     assert "Tom" in asyncio.run(block.aget([user("What is my cat called?")]))
 
 
-# --- answers ----------------------------------------------------------------------------------------------------------------
+# --- answers
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -211,13 +230,17 @@ def test_an_answer_is_printed_with_its_passages(capsys: pytest.CaptureFixture[st
 def test_a_model_writes_the_filters_of_a_search() -> None:
     nodes = [TextNode("Ada on notes", "a", {"year": 1843}), TextNode("Ada on maps", "b", {"year": 1850})]
     info = VectorStoreInfo([MetadataInfo("year", "integer", "When it was written.")], "Letters")
-    reply = '{"query": "Ada", "filters": [{"key": "year", "value": 1845, "operator": "<"}, {"key": "colour", "value": "red"}]}'
+    reply = (
+        '{"query": "Ada", "filters": [{"key": "year", "value": 1845, "operator": "<"}, {"key": '
+        '"colour", "value": "red"}]}'
+    )
     index = ragcore.VectorStoreIndex(nodes, embed_model=HashEmbedding())
     found = VectorIndexAutoRetriever(index, info, llm=ScriptedLLM([reply])).retrieve("Before 1845?")
     assert [hit.node.id_ for hit in found] == ["a"]
 
 
-# --- settings, evaluation, older names --------------------------------------------------------------------------------------
+# --- settings, evaluation, older names
+# --------------------------------------------------------------------------------------
 
 
 def test_settings_have_functions_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +258,9 @@ def test_settings_have_functions_too(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_questions_and_answers_are_written_from_documents(tmp_path: Any) -> None:
-    llm = ScriptedLLM(lambda call: "1. Who wrote?\n2. When?" if "questions" in call.prompt.name else "Ada did.")
+    llm = ScriptedLLM(
+        lambda call: "1. Who wrote?\n2. When?" if "questions" in call.prompt.name else "Ada did."
+    )
     dataset = DatasetGenerator.from_documents(
         [Document("Ada wrote.")], llm=llm, show_progress=True
     ).generate_dataset_from_nodes()
@@ -246,7 +271,10 @@ def test_questions_and_answers_are_written_from_documents(tmp_path: Any) -> None
 
 def test_a_table_has_the_mean_of_each_metric() -> None:
     results = [{"relevancy": [EvaluationResult(score=1.0), EvaluationResult(score=0.0)]}]
-    assert get_results_df(results, ["top 2"], ["relevancy"]).to_dict("list") == {"names": ["top 2"], "relevancy": [0.5]}
+    assert get_results_df(results, ["top 2"], ["relevancy"]).to_dict("list") == {
+        "names": ["top 2"],
+        "relevancy": [0.5],
+    }
 
 
 def test_older_names_stand_for_the_same() -> None:

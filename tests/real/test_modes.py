@@ -1,4 +1,5 @@
-"""Every mode once with a real language model, small and slow as people have it; what it does wrong never reaches them."""
+"""Every mode once with a real language model, small and slow as people have it; what it does wrong never
+reaches them."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ RAILWAY = (
 FARES = "Fares in 2025: a ticket for an adult costs £2.50, a ticket for a child £1.20. Dogs ride free."
 QUESTION = "Who built the cliff railway at Saltby?"
 ANSWER = "Edwin Rusk"
-PROMPT_WORDS = re.compile(r"(?m)^\W*(?:Question|Answer|Passages?|The answer so far|More passages|Conversation)\W*:|<passages")
+PROMPT_WORDS = re.compile(
+    r"(?m)^\W*(?:Question|Answer|Passages?|The answer so far|More passages|Conversation)\W*:|<passages"
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LECTERN_MODEL", str(path))
         opened = Library(tmp_path_factory.mktemp("library"), embedder=HuggingFaceEmbedding())
-        llm = LLMSettings(provider="llama_cpp", model=str(path), temperature=0, num_output=128, calls_functions=True)
+        llm = LLMSettings(
+            provider="llama_cpp", model=str(path), temperature=0, num_output=128, calls_functions=True
+        )
         opened.update_settings(opened.settings.model_copy(update={"llm": llm}))
         take_in(opened, RAILWAY, "railway.txt")
         take_in(opened, FARES, "fares.txt")
@@ -67,7 +72,16 @@ def answered(library: Library, *asks: Ask) -> list[Message]:
 
 @pytest.mark.parametrize(
     "mode",
-    ["refine", "compact", "simple_summarize", "tree_summarize", "accumulate", "compact_accumulate", "generation", "no_text"],
+    [
+        "refine",
+        "compact",
+        "simple_summarize",
+        "tree_summarize",
+        "accumulate",
+        "compact_accumulate",
+        "generation",
+        "no_text",
+    ],
 )
 def test_each_response_mode_cites_its_source_and_hides_prompts(library: Library, mode: str) -> None:
     [message] = answered(library, Ask(QUESTION, chat_mode=None, response_mode=mode, top_k=2))
@@ -81,9 +95,13 @@ def test_each_response_mode_cites_its_source_and_hides_prompts(library: Library,
         assert "railway.txt" in {source.file_name for source in message.cited}
 
 
-@pytest.mark.parametrize("mode", ["condense_question", "context", "condense_plus_context", "react", "openai", "best", "simple"])
+@pytest.mark.parametrize(
+    "mode", ["condense_question", "context", "condense_plus_context", "react", "openai", "best", "simple"]
+)
 def test_each_chat_mode_answers_a_question_and_its_follow_up(library: Library, mode: str) -> None:
-    first, second = answered(library, Ask(QUESTION, mode, top_k=2), Ask("And when did it open?", mode, top_k=2))
+    first, second = answered(
+        library, Ask(QUESTION, mode, top_k=2), Ask("And when did it open?", mode, top_k=2)
+    )
     assert not PROMPT_WORDS.search(first.text + second.text)
     if mode == "simple":  # reads no documents
         assert first.text.strip()
@@ -105,10 +123,14 @@ def stock(article: str) -> int:
 
 
 @pytest.mark.parametrize("agent", [OpenAIAgent, ReActAgent])
-def test_an_agent_calls_the_tool_that_knows(llm: LlamaCPP, agent: type[OpenAIAgent] | type[ReActAgent]) -> None:
+def test_an_agent_calls_the_tool_that_knows(
+    llm: LlamaCPP, agent: type[OpenAIAgent] | type[ReActAgent]
+) -> None:
     functions = LlamaCPP(real_model(), temperature=0.0, max_new_tokens=128, is_function_calling_model=True)
     tools: Sequence[FunctionTool] = [FunctionTool.from_defaults(add), FunctionTool.from_defaults(stock)]
-    reply = agent.from_tools(tools, llm=functions if agent is OpenAIAgent else llm).chat("How many bolts are in stock?")
+    reply = agent.from_tools(tools, llm=functions if agent is OpenAIAgent else llm).chat(
+        "How many bolts are in stock?"
+    )
     assert "318" in str(reply)
 
 
@@ -137,8 +159,13 @@ def test_stop_ends_an_answer_and_the_next_one_works(library: Library) -> None:
 
 def test_two_questions_at_once_are_both_answered(library: Library) -> None:
     texts: list[str] = []
-    asks = [Ask(QUESTION, chat_mode=None, top_k=2), Ask("How much is a ticket for a child?", chat_mode=None, top_k=2)]
-    threads = [threading.Thread(target=lambda ask=ask: texts.append(answered(library, ask)[0].text)) for ask in asks]
+    asks = [
+        Ask(QUESTION, chat_mode=None, top_k=2),
+        Ask("How much is a ticket for a child?", chat_mode=None, top_k=2),
+    ]
+    threads = [
+        threading.Thread(target=lambda ask=ask: texts.append(answered(library, ask)[0].text)) for ask in asks
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,5 @@
-"""llama.cpp with a real model: it answers, two at once, goes on after a crash, and stops when it is told to."""
+"""llama.cpp with a real model: it answers, two at once, goes on after a crash, and stops when it is told
+to."""
 
 from __future__ import annotations
 

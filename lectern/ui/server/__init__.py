@@ -1,1 +1,2 @@
-"""The server around the screens: addresses for uploads, downloads, page pictures and the map, and its security."""
+"""The server around the screens: addresses for uploads, downloads, page pictures and the map, and its
+security."""

@@ -29,8 +29,8 @@ def stored_token() -> str | None:
 
 
 class Access:
-    """Refuses every request and websocket without the cookie. An address with the token sets the cookie and then opens
-    without the token."""
+    """Refuses every request and websocket without the cookie. An address with the token sets the cookie and
+    then opens without the token."""
 
     def __init__(self, app: ASGIApp, token: Callable[[], str | None] = stored_token) -> None:
         self.app = app
@@ -67,15 +67,25 @@ def _access_response(scope: Scope, token: str, *, has_cookie: bool) -> Response 
         return None
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-        return _open_again(scope, query)  # a link on another site: the browser sends the cookie only for our own pages
+        return _open_again(
+            scope, query
+        )  # a link on another site: the browser sends the cookie only for our own pages
     return _refusal_page(scope, headers)
 
 
 def _has_cookie(scope: Scope, value: str) -> bool:
     """Whether any cookie is right: a page on another port can add cookies of the same name."""
     name = access.cookie_name(host_and_port(scope)[1])
-    cookies = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
-    return any(hmac.compare_digest(sent.encode(), value.encode()) for name_, _equals, sent in cookies if name_ == name)
+    cookies = [
+        pair.strip().partition("=")
+        for line in Headers(scope=scope).getlist("cookie")
+        for pair in line.split(";")
+    ]
+    return any(
+        hmac.compare_digest(sent.encode(), value.encode())
+        for name_, _equals, sent in cookies
+        if name_ == name
+    )
 
 
 def _set_cookie(page: Response, scope: Scope, token: str) -> None:
@@ -90,10 +100,13 @@ def _set_cookie(page: Response, scope: Scope, token: str) -> None:
 
 
 def _open_again(scope: Scope, query: list[tuple[str, str]]) -> Response:
-    """A page that opens this path again. A redirect would still count as the other site's request, without the cookie."""
+    """A page that opens this path again. A redirect would still count as the other site's request, without
+    the cookie."""
     path = "/" + quote(re.sub(r"^[/\\]+", "", scope["path"]))  # no //host
     target = path + (f"?{urlencode(query)}" if query else "")
-    page = f'<!doctype html><title>Lectern</title><meta http-equiv="refresh" content="0;url={escape(target)}">'
+    page = (
+        f'<!doctype html><title>Lectern</title><meta http-equiv="refresh" content="0;url={escape(target)}">'
+    )
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 

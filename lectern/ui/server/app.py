@@ -35,9 +35,12 @@ RETRY_SECONDS = 5.0  # between two attempts to reach a database server
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Prints the address, opens the library and every other index with unfinished work, and ends their workers at the end."""
+    """Prints the address, opens the library and every other index with unfinished work, and ends their
+    workers at the end."""
     where = access.address(st.get_option("server.port"), stored_token())
-    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")  # only to the terminal: others may read a log
+    sys.stdout.write(
+        f"Lectern is at {where}\nPress Ctrl+C to end it.\n"
+    )  # only to the terminal: others may read a log
     sys.stdout.flush()
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
     raise_open_files()
@@ -72,7 +75,8 @@ def _open_later() -> None:
 
 
 def in_one_line(record: logging.LogRecord) -> bool:
-    """Streamlit logs every failing screen with a traceback. For an error that the screen explains, one line is enough."""
+    """Streamlit logs every failing screen with a traceback. For an error that the screen explains, one line
+    is enough."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and not isinstance(error, Exception):  # Streamlit interrupted the script meanwhile
         error = error.__context__
@@ -100,13 +104,15 @@ class RequestLanguage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             chosen = await anyio.to_thread.run_sync(resources.chosen_language)
-            set_request_language(chosen or preferred_language(Headers(scope=scope).get("accept-language", "")))
+            set_request_language(
+                chosen or preferred_language(Headers(scope=scope).get("accept-language", ""))
+            )
         await self.app(scope, receive, send)
 
 
 class ClosedTabs:
-    """Ends the session of a tab that closes while its screen is being sent. Streamlit would read from it once more, and the
-    server would log a failure with a traceback."""
+    """Ends the session of a tab that closes while its screen is being sent. Streamlit would read from it once
+    more, and the server would log a failure with a traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -145,5 +151,6 @@ ROUTES = [
     Route("/api/card/{message_id}", downloads.run_card),
 ]
 MIDDLEWARE = [
-    Middleware(class_) for class_ in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
+    Middleware(class_)
+    for class_ in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
 ]

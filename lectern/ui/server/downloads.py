@@ -42,9 +42,13 @@ def send_copy(request: Request) -> Response:
     """Sends a copy once. Only the page that requested it knows its id."""
     path = _copy_of(request.path_params["id"].hex)
     if not path.exists():
-        return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
+        return PlainTextResponse(
+            _("This copy has already been downloaded. Make another one in Settings."), status_code=404
+        )
     return _TemporaryFileResponse(
-        path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream"
+        path,
+        filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}",
+        media_type="application/octet-stream",
     )
 
 
@@ -84,7 +88,9 @@ def _card(library: Library, message_id: str) -> str:
     if message is None or conversation is None:
         raise InputError("This answer no longer exists.", hint="Ask the question again.")
     answers = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
-    modes = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
+    modes = {
+        name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]
+    }
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}
     prompts = {name: title for name, (title, _where) in titles().items()}
     voice = Voice(language(), _, translate, modes, readings, prompts)
@@ -108,7 +114,10 @@ def page_image(request: Request) -> Response:
 def original(request: Request) -> Response:
     """The original file of a document. A browser only saves it and never shows it."""
     try:
-        files, file_id = resources.get_index(requested_index(request)).library.files, str(request.path_params["file_id"])
+        files, file_id = (
+            resources.get_index(requested_index(request)).library.files,
+            str(request.path_params["file_id"]),
+        )
         file = files.get(file_id)
         if file is None or not file.path or not (path := files.location(file)).is_file():
             raise UnknownDocumentError(file_id)

@@ -24,7 +24,8 @@ def export_address(conversation_id: str, form: str) -> str:
 
 
 def conversation_file(request: Request) -> Response:
-    """A conversation as a file named after its title, or as a page to print. Only its own pages know its id."""
+    """A conversation as a file named after its title, or as a page to print. Only its own pages know its
+    id."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
         transcript = _transcript(resources.get_index(requested_index(request)).library, conversation_id)
@@ -36,7 +37,10 @@ def conversation_file(request: Request) -> Response:
         return PlainTextResponse(_("This conversation no longer exists."), status_code=404)
     write, media_type = FORMS[form]
     name = file_name(transcript, form)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+        "Cache-Control": "no-store",
+    }
     return Response(write(transcript, labels()), media_type=media_type, headers=headers)
 
 

@@ -1,4 +1,5 @@
-"""Puts the style and the appearance into the page from its first frame, so that nothing moves or flashes when it loads."""
+"""Puts the style and the appearance into the page from its first frame, so that nothing moves or flashes when
+it loads."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 STYLE = Path(__file__).resolve().parents[1] / "style.css"
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
 APPEARANCE_COOKIE = "lectern_appearance"  # "light" or "dark"
-# Streamlit remembers a choice for one address alone. So its menu entry is hidden, and it asks a browser that answers as chosen.
+# Streamlit remembers a choice for one address alone. So its menu entry is hidden, and it asks a browser that
+# answers as chosen.
 APPEARANCE = """
 for (const key of Object.keys(localStorage)) if (key.startsWith("stActiveTheme-")) localStorage.removeItem(key);
 const browserMatches = window.matchMedia.bind(window);
@@ -24,7 +26,10 @@ window.matchMedia = (query) => {
 };
 """.replace("COOKIE", APPEARANCE_COOKIE)
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
-CACHE_HEADERS = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
+CACHE_HEADERS = (
+    b"if-none-match",
+    b"if-modified-since",
+)  # a browser may have cached the page without the style
 
 
 class FirstFrame:
@@ -34,7 +39,9 @@ class FirstFrame:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wants_html = scope["type"] == "http" and "text/html" in ",".join(Headers(scope=scope).getlist("accept"))
+        wants_html = scope["type"] == "http" and "text/html" in ",".join(
+            Headers(scope=scope).getlist("accept")
+        )
         if not wants_html or scope["path"].startswith(OTHER_HTML):
             await self.app(scope, receive, send)
             return
@@ -47,17 +54,22 @@ class FirstFrame:
             if not is_page:
                 await send(message)
 
-        unconditional = {**scope, "headers": [header for header in scope["headers"] if header[0] not in CACHE_HEADERS]}
+        unconditional = {
+            **scope,
+            "headers": [header for header in scope["headers"] if header[0] not in CACHE_HEADERS],
+        }
         await self.app(unconditional, receive, send_other_files)
         if is_page:
             await HTMLResponse(page(), headers={"Cache-Control": "no-cache"})(scope, receive, send)
 
 
 def page() -> str:
-    """Streamlit's page with the appearance and our fonts before its scripts, and our style after every other."""
+    """Streamlit's page with the appearance and our fonts before its scripts, and our style after every
+    other."""
     own = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
     fonts = "".join(
-        f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" crossorigin>'
+        f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" '
+        "crossorigin>"
         for weight in WEIGHTS
     )
     head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", own).replace(

@@ -1,5 +1,5 @@
-"""Drops connections whose request header does not arrive. uvicorn waits forever, and each takes a file descriptor and
-memory."""
+"""Drops connections whose request header does not arrive. uvicorn waits forever, and each takes a file
+descriptor and memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http import auto
 
-HEADER_SECONDS = 10.0  # from the connection's start, or from the first byte of a later header, to the header's end
+HEADER_SECONDS = (
+    10.0  # from the connection's start, or from the first byte of a later header, to the header's end
+)
 
 
 def install() -> None:
@@ -18,8 +20,8 @@ def install() -> None:
 
 
 class Deadline(asyncio.Protocol):
-    """Comes before a protocol of uvicorn and closes the connection if a header takes longer than `seconds`. Bodies and
-    answers have no limit."""
+    """Comes before a protocol of uvicorn and closes the connection if a header takes longer than `seconds`.
+    Bodies and answers have no limit."""
 
     seconds = HEADER_SECONDS
     loop: asyncio.AbstractEventLoop
@@ -36,7 +38,9 @@ class Deadline(asyncio.Protocol):
         if before is None or (before.response_complete and not before.more_body):
             self._start()
         super().data_received(data)
-        if self.cycle is not before or self.transport.get_protocol() is not self:  # or a websocket has replaced the protocol
+        if (
+            self.cycle is not before or self.transport.get_protocol() is not self
+        ):  # or a websocket has replaced the protocol
             self._cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -16,8 +16,8 @@ TOOLTIP_CHARS = 600  # of a passage
 
 
 def map_points(request: Request) -> Response:
-    """The points of all passages and their documents: n as uint32, then n times x and y as float32, from -1 to 1,
-    then n times the document's number as uint32; little-endian. The address has the map's version."""
+    """The points of all passages and their documents: n as uint32, then n times x and y as float32, from -1
+    to 1, then n times the document's number as uint32; little-endian. The address has the map's version."""
     embedding_map = _find_map(request)
     if isinstance(embedding_map, Response):
         return embedding_map
@@ -27,7 +27,9 @@ def map_points(request: Request) -> Response:
         embedding_map.document_numbers.astype("<u4"),
     )
     body = b"".join(part.tobytes() for part in parts)
-    return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=3600"})
+    return Response(
+        body, media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=3600"}
+    )
 
 
 def map_passage(request: Request) -> Response:
@@ -36,7 +38,9 @@ def map_passage(request: Request) -> Response:
         return embedding_map
     row = int(request.path_params["row"])
     try:
-        nodes = resources.get_index(requested_index(request)).library.store.nodes(list(embedding_map.ids[row : row + 1]))
+        nodes = resources.get_index(requested_index(request)).library.store.nodes(
+            list(embedding_map.ids[row : row + 1])
+        )
     except RagError as error:
         return refusal(503, error.what, error.hint)
     if not nodes:

@@ -43,12 +43,12 @@ class KnownHosts:
 
 
 class SameOrigin:
-    """Answers only its own pages, and programs. Pages on other ports of this computer are foreign too: Streamlit's own
-    check accepts any port of localhost.
+    """Answers only its own pages, and programs. Pages on other ports of this computer are foreign too:
+    Streamlit's own check accepts any port of localhost.
 
-    A browser sends Origin with every websocket, every request that changes something, and every script's request to
-    another site. A request without it is from a program, or opens an address or a picture of this same page. "null" is a
-    page without an origin, such as a file or a sandboxed frame.
+    A browser sends Origin with every websocket, every request that changes something, and every script's
+    request to another site. A request without it is from a program, or opens an address or a picture of this
+    same page. "null" is a page without an origin, such as a file or a sandboxed frame.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -62,8 +62,8 @@ class SameOrigin:
 
 
 def is_own_origin(scope: Scope) -> bool:
-    """Whether a request's Origin has the scheme, host and port of the request, or is in `server.corsAllowedOrigins`. Without
-    an Origin, Sec-Fetch-Site decides."""
+    """Whether a request's Origin has the scheme, host and port of the request, or is in
+    `server.corsAllowedOrigins`. Without an Origin, Sec-Fetch-Site decides."""
     headers = Headers(scope=scope)
     origins = headers.getlist("origin")
     if not origins:
@@ -106,7 +106,9 @@ def known_host(host: str) -> bool:
     """Whether a Host header names this server. The same list protects Streamlit's websocket."""
     name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
     allowed = [str(entry).strip("[]") for entry in st.get_option("server.allowedHosts") or LOCAL_HOSTS]
-    return "*" in allowed or any(name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed)
+    return "*" in allowed or any(
+        name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed
+    )
 
 
 class SecurityHeaders:
@@ -134,12 +136,17 @@ class SecurityHeaders:
 def security_headers() -> dict[str, str]:
     shown = re.sub(r"<!--.*?-->", "", page(), flags=re.DOTALL)
     inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", shown, re.DOTALL)
-    hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline)
+    hashes = " ".join(
+        f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline
+    )
     return {
         "Content-Security-Policy": (
-            "default-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; "
-            f"script-src 'self' {hashes} 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
-            "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+            "default-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; "
+            "frame-ancestors 'self'; "
+            f"script-src 'self' {hashes} 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; style-src "
+            "'self' 'unsafe-inline'; "
+            "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; "
+            "connect-src 'self' data: blob:; "
             "frame-src 'self' blob: data:"
         ),
         "X-Content-Type-Options": "nosniff",
@@ -162,7 +169,9 @@ def valid_ticket(secret: bytes, sent: str, now: float | None = None) -> bool:
     if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
         return False
     age = (time.time() if now is None else now) - int(hour) * 3600
-    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(secret, int(hour)).encode())
+    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(
+        signature.encode(), _sign(secret, int(hour)).encode()
+    )
 
 
 def page_ticket() -> str:

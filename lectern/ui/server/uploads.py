@@ -30,7 +30,8 @@ MAX_PLACE_CHARS = 2_000
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, on one line and shortened. Only for display: the file on disk has another name."""
+    """The last part of a path, on one line and shortened. Only for display: the file on disk has another
+    name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     printable = "".join(character if character.isprintable() else " " for character in last)
     printable = " ".join(printable.split()).lstrip(".").strip()
@@ -64,7 +65,9 @@ async def upload(request: Request) -> Response:
                 if size > limit:
                     raise too_large
                 await file.write(piece)
-        outcome = await anyio.to_thread.run_sync(_take_in, library, target, name, request.query_params.get("place", ""))
+        outcome = await anyio.to_thread.run_sync(
+            _take_in, library, target, name, request.query_params.get("place", "")
+        )
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
@@ -94,13 +97,21 @@ def _drop(target: Path) -> None:
 def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
     """`place` is the path below the dropped folder. A file from the same place replaces the earlier one."""
     if _is_copy(name):
-        return {"outcome": "copy", "name": name, "message": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
-    added = library.intake.add(uploaded, name, origin=f"dropped:{place[:MAX_PLACE_CHARS]}" if "/" in place else "")
+        return {
+            "outcome": "copy",
+            "name": name,
+            "message": labels.copy_summary(backup.read_copy(library, uploaded, name=name)),
+        }
+    added = library.intake.add(
+        uploaded, name, origin=f"dropped:{place[:MAX_PLACE_CHARS]}" if "/" in place else ""
+    )
     outcome = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
     if added.outcome == "duplicate" and added.original_name != added.file.name:
         outcome["message"] = _("is already in your library, as {name}.").format(name=added.file.name)
     if added.outcome == "added" and added.original_name != added.file.name:
-        outcome["message"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
+        outcome["message"] = _("was saved as {name}, because another file has the same name.").format(
+            name=added.file.name
+        )
     return outcome
 
 
@@ -111,7 +122,10 @@ def _is_copy(name: str) -> bool:
 def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
     """The largest size in bytes, and the error beyond it. A copy of a library may fill the disk."""
     if _is_copy(name):
-        what, hint = f"There is not enough space on the disk for {name}.", "Free some space and add the file again."
+        what, hint = (
+            f"There is not enough space on the disk for {name}.",
+            "Free some space and add the file again.",
+        )
         return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
     most = library.settings.ingest.max_file_mb
     what, hint = f"{name} is larger than {most:,} MB.", "Split the file, or raise the limit in Settings."

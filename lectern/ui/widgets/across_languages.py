@@ -33,7 +33,9 @@ def across_languages(message: Message) -> None:
         key=f"across_languages_{message.id}",
         icon=":material/translate:",
         on_click=_rebuild,
-        help=_("The index is being rebuilt for all languages in the background. You can keep asking questions."),
+        help=_(
+            "The index is being rebuilt for all languages in the background. You can keep asking questions."
+        ),
     )
 
 

@@ -32,8 +32,8 @@ def _replay(message: Message) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`label` returns the text, `icon` is the path of a 24 x 24 line drawing, `run` is a callback. The action is available for
-    answers that it `fits`."""
+    """`label` returns the text, `icon` is the path of a 24 x 24 line drawing, `run` is a callback. The action
+    is available for answers that it `fits`."""
 
     do: str  # its name in the component
     label: Callable[[], str]
@@ -57,9 +57,21 @@ ACTIONS: tuple[Action, ...] = (
         only_last=True,
     ),
     Action(
-        "keep", lambda: _("Keep as a note"), "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6", keep_answer, fits=can_be_kept, in_menu=True
+        "keep",
+        lambda: _("Keep as a note"),
+        "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6",
+        keep_answer,
+        fits=can_be_kept,
+        in_menu=True,
     ),
-    Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat, in_menu=True),
+    Action(
+        "edit",
+        lambda: _("Edit question"),
+        "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4",
+        open_edit,
+        fits=is_chat,
+        in_menu=True,
+    ),
     Action(
         "good",
         lambda: _("Good answer"),
@@ -98,7 +110,8 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "why",
         lambda: _("Why wasn’t it found?"),
-        "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
+        "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 "
+        "1.7v1M11.2 13.6v.1",
         open_missed_passages,
         fits=can_miss,
         in_menu=True,
@@ -123,7 +136,9 @@ ACTIONS: tuple[Action, ...] = (
         in_menu=True,
         group=1,
         labelled=lambda message: (
-            message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
+            message.ask is not None
+            and message.ask.reading == "best"
+            and is_summary_request(message.ask.question)
         ),
     ),
     Action(

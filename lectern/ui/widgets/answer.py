@@ -73,7 +73,11 @@ def answer(message: Message, *, last: bool) -> None:
             _draw_failure(message)
             return
         if message.state == "stopped":
-            text = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
+            text = (
+                _("Stopped. The text so far has been kept.")
+                if message.text
+                else _("Stopped before anything was written.")
+            )
             st.caption(text)
         sources_row(message)
         _addresses(message)
@@ -135,7 +139,8 @@ def find_answer_elsewhere(messages: Sequence[Message]) -> Message | None:
 
 
 def follow_answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer from another server until it is finished, or that server is silent. `where` as above."""
+    """Draws an answer from another server until it is finished, or that server is silent. `where` as
+    above."""
     current: Message | None = message
     with answer_placeholder(where):
         slot, passages = st.empty(), StreamedSources(message)
@@ -149,8 +154,8 @@ def follow_answer_elsewhere(message: Message, where: DeltaGenerator | None = Non
 
 
 class StreamedSources:
-    """The row of sources below a streamed answer, in the place where the complete answer draws its own row. On a narrow screen
-    it has one line, as that row usually has."""
+    """The row of sources below a streamed answer, in the place where the complete answer draws its own row.
+    On a narrow screen it has one line, as that row usually has."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -167,7 +172,11 @@ class StreamedSources:
         chips = _chips(sources, replace(self._message, sources=sources), numbered=False)
         row, more = [_row_caption(_("Reading:")), *chips[:CHIPS]], len(chips) - CHIPS
         if more > 0:
-            row.append(_row_caption(ngettext("{number} more place", "{number} more places", more).format(number=more)))
+            row.append(
+                _row_caption(
+                    ngettext("{number} more place", "{number} more places", more).format(number=more)
+                )
+            )
         self._slot.markdown(" ".join(row))
 
 
@@ -175,7 +184,9 @@ def sources_row(message: Message) -> None:
     facts = message.facts
     if not message.sources or (facts is not None and (facts.mode == "generation" or facts.rows)):
         return
-    if facts is not None and facts.extractive and facts.outcome == "nothing":  # none of them answers the question
+    if (
+        facts is not None and facts.extractive and facts.outcome == "nothing"
+    ):  # none of them answers the question
         return
     quoted = message.cited
     chips = _chips(quoted or message.sources, message)
@@ -183,7 +194,9 @@ def sources_row(message: Message) -> None:
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join([*caption, *chips[:CHIPS]]))
         if rest := chips[CHIPS:]:
-            with st.expander(ngettext("{number} more place", "{number} more places", len(rest)).format(number=len(rest))):
+            with st.expander(
+                ngettext("{number} more place", "{number} more places", len(rest)).format(number=len(rest))
+            ):
                 st.markdown(" ".join(rest))
 
 
@@ -191,9 +204,16 @@ def _addresses(message: Message) -> None:
     """The addresses in the answer as links. In the answer itself they are plain text."""
     if not (addresses := addresses_in(message.text)[:MAX_ADDRESSES]):
         return
-    many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(number=len(addresses))
+    many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(
+        number=len(addresses)
+    )
     with st.container(key=f"addresses_{message.id}"), st.expander(many, type="compact"):
-        st.caption(_("These addresses come from a language model or a document. Check the whole address before you open it."))
+        st.caption(
+            _(
+                "These addresses come from a language model or a document. Check the whole address "
+                "before you open it."
+            )
+        )
         st.markdown("\n".join(f"- {address_md(address)}" for address in addresses))
 
 
@@ -208,12 +228,19 @@ def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True
     for source in sorted(sources, key=lambda source: numbers.get(source.number, source.number)):
         place = places.setdefault((source.file_id, source.page_label), {})
         place.setdefault(numbers.get(source.number, source.number), source)
-    return [_chip(next(iter(place.values())), message, list(place) if numbered else []) for place in places.values()]
+    return [
+        _chip(next(iter(place.values())), message, list(place) if numbered else [])
+        for place in places.values()
+    ]
 
 
 def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
     """Numbers, name and page. CSS shortens a long name, not the page."""
-    whole, page, leads_to = label(labels.place(source)).replace('"', "&quot;"), labels.page(source), address(message, source)
+    whole, page, leads_to = (
+        label(labels.place(source)).replace('"', "&quot;"),
+        labels.page(source),
+        address(message, source),
+    )
     caption = (
         (f"**{' '.join(map(str, numbers))}** " if numbers else "")
         + f"*{label(source.file_name)}*"
@@ -231,7 +258,10 @@ def _below(message: Message, *, last: bool) -> None:
         facts_line = labels.answer_facts(facts)
         whole = label(facts_line).replace('"', "&quot;")
         with st.container(key=f"facts_{message.id}"):
-            st.caption(f'[{_("Details") if is_chat(message) else label(facts_line)}]({calls_address(message)} "{whole}")')
+            st.caption(
+                f"[{_('Details') if is_chat(message) else label(facts_line)}]({calls_address(message)} "
+                f'"{whole}")'
+            )
         if facts.meant:
             st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(facts.meant))))
 
@@ -261,9 +291,17 @@ def _narrow_scope_line(message: Message) -> None:
     text = ngettext("Searched only in {number} document.", "Searched only in {number} documents.", number)
     if number == 1:
         text = _("Searched only in {documents}.").format(documents=label(searched[0]))
-    with st.container(key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with st.container(
+        key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"
+    ):
         st.caption(text.format(number=numeral(number)))
-        st.button(_("Search all documents"), key="search_all", type="tertiary", on_click=_search_all, args=(message.id, ask))
+        st.button(
+            _("Search all documents"),
+            key="search_all",
+            type="tertiary",
+            on_click=_search_all,
+            args=(message.id, ask),
+        )
 
 
 def _search_all(message_id: str, ask: Ask) -> None:

@@ -1,4 +1,5 @@
-"""Several answers to one question in columns, streamed at the same time, with their mode, cost and sources."""
+"""Several answers to one question in columns, streamed at the same time, with their mode, cost and
+sources."""
 
 from __future__ import annotations
 
@@ -90,8 +91,12 @@ def stream_columns(unfinished: list[AnswerColumn], *, passages_known: bool) -> N
     """Draws all columns until one is finished or the first passages are known, then reruns the page."""
     moved = time.monotonic()
     while True:
-        still_unfinished = [column.update() for column in unfinished]  # all of them, even after one has finished
-        if not all(still_unfinished) or (not passages_known and any(column.passages_known for column in unfinished)):
+        still_unfinished = [
+            column.update() for column in unfinished
+        ]  # all of them, even after one has finished
+        if not all(still_unfinished) or (
+            not passages_known and any(column.passages_known for column in unfinished)
+        ):
             st.rerun()
         allow_interruption()
         if time.monotonic() - moved > 1.0:
@@ -105,7 +110,11 @@ def common_line(question: Message, answers: Sequence[Message]) -> None:
     count = len(question.sources)
     parts = []
     if count:
-        parts.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
+        parts.append(
+            ngettext("All from the same passage", "All from the same {number} passages", count).format(
+                number=count
+            )
+        )
     facts = next((message.facts for message in answers if message.facts is not None), None)
     if facts is not None:
         parts += labels.writer_name(facts)
@@ -123,7 +132,12 @@ def _head(message: Message, answers: list[Message]) -> None:
         st.markdown(f"**{label(mode_label(message))}**")
         if message.state == "writing":
             st.button(
-                _("Stop"), key=f"stop_{message.id}", type="tertiary", icon=":material/stop:", on_click=_stop, args=(message.id,)
+                _("Stop"),
+                key=f"stop_{message.id}",
+                type="tertiary",
+                icon=":material/stop:",
+                on_click=_stop,
+                args=(message.id,),
             )
         elif message.text and not _only_passages(message):
             pin_button(message, answers)
@@ -138,7 +152,9 @@ def _difference(message: Message, answers: Sequence[Message]) -> None:
     """What this mode did, and which earlier answer is the same."""
     sentences = [describe_calls(message)]
     before = answers[: answers.index(message)]
-    if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):
+    if same := next(
+        (one for one in before if message.text and one.text.split() == message.text.split()), None
+    ):
         sentences.append(_("The same answer as {mode}.").format(mode=mode_label(same)))
     if any(sentences):
         with st.container(key=f"did_{message.id}"):

@@ -16,7 +16,14 @@ from lectern.ui.navigation import go_to_chat
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
 
-RESPONSE_MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate", "compact_accumulate")
+RESPONSE_MODES = (
+    "compact",
+    "refine",
+    "tree_summarize",
+    "simple_summarize",
+    "accumulate",
+    "compact_accumulate",
+)
 
 
 def is_chat(message: Message) -> bool:
@@ -49,11 +56,22 @@ def draw_open_form(messages: list[Message]) -> None:
 
 def _edit_form(message: Message, ask: Ask, last: bool) -> None:
     with st.form("edit_question", border=False):
-        st.text_area(_("Question"), key="edited_question", height=110, max_chars=QUESTION_CHARS, label_visibility="collapsed")
-        st.caption(
-            _("The answer opens in a new conversation, which keeps everything said up to this point. This one stays as it is.")
+        st.text_area(
+            _("Question"),
+            key="edited_question",
+            height=110,
+            max_chars=QUESTION_CHARS,
+            label_visibility="collapsed",
         )
-        if st.form_submit_button(_("Ask"), key="ask_edited", type="primary", on_click=_ask_edited, args=(message, ask)):
+        st.caption(
+            _(
+                "The answer opens in a new conversation, which keeps everything said up to this point. "
+                "This one stays as it is."
+            )
+        )
+        if st.form_submit_button(
+            _("Ask"), key="ask_edited", type="primary", on_click=_ask_edited, args=(message, ask)
+        ):
             st.rerun()
 
 
@@ -88,7 +106,14 @@ def _mode_form(message: Message, ask: Ask, last: bool) -> None:
     with st.container(key="other_ways", horizontal=True, gap="small"):
         if last:
             here = _("Replace this answer")
-            if st.button(here, key="ways_here", type="primary", disabled=bool(problem), on_click=_again, args=(message, ask)):
+            if st.button(
+                here,
+                key="ways_here",
+                type="primary",
+                disabled=bool(problem),
+                on_click=_again,
+                args=(message, ask),
+            ):
                 st.rerun()
         there = _("Answer in a new conversation")
         if st.button(

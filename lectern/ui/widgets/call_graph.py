@@ -1,4 +1,5 @@
-"""The side panel with a drawing of an answer's model calls. Each opens to its prompt, reply, tokens and time."""
+"""The side panel with a drawing of an answer's model calls. Each opens to its prompt, reply, tokens and
+time."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ CACHE_SIZE = 16  # graphs, because reading a long trace takes time
 
 
 def draw_call_graph(message: Message, opened: int) -> None:
-    """Draws the calls of an answer, with the details of call `opened`. Calls are numbered from 1; 0 opens none."""
+    """Draws the calls of an answer, with the details of call `opened`. Calls are numbered from 1; 0 opens
+    none."""
     try:
         graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
@@ -34,7 +36,10 @@ def draw_call_graph(message: Message, opened: int) -> None:
     st.markdown(_sentence(graph))
     if message.facts is not None and message.facts.extractive and graph.calls:
         st.caption(
-            _("No language model: the built-in reader took the same steps through your documents and quoted them at each one.")
+            _(
+                "No language model: the built-in reader took the same steps through your documents and "
+                "quoted them at each one."
+            )
         )
     call = graph.call(opened)
     data = {
@@ -94,15 +99,20 @@ def summary(graph: CallGraph) -> str:
         )
         return text.format(groups=numeral(groups))
     changed = sum(any(piece.kind != "same" for piece in call.changes) for call in graph.calls)
-    calls = ngettext("{number} more call", "{number} more calls", number - 1).format(number=numeral(number - 1))
+    calls = ngettext("{number} more call", "{number} more calls", number - 1).format(
+        number=numeral(number - 1)
+    )
     if not changed:
         return _("Read on in {calls}, none of which changed the first answer.").format(calls=calls)
-    return _("Read on in {calls}, {changed} of which changed the answer.").format(calls=calls, changed=numeral(changed))
+    return _("Read on in {calls}, {changed} of which changed the answer.").format(
+        calls=calls, changed=numeral(changed)
+    )
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _build(library: str, message_id: str, facts: str) -> CallGraph:
-    """Reads the trace in the open library; `library` is part of the cache key. LookupError, uncached, without a trace."""
+    """Reads the trace in the open library; `library` is part of the cache key. LookupError, uncached, without
+    a trace."""
     trace = resources.library().conversations.trace(message_id)
     if trace is None:
         raise LookupError(message_id)
@@ -148,11 +158,19 @@ def _items(graph: CallGraph) -> list[dict[str, object]]:
         if MAX_STEPS - LAST_STEPS <= number < len(graph.steps) - LAST_STEPS and len(graph.steps) > MAX_STEPS:
             if number == MAX_STEPS - LAST_STEPS:
                 more = len(graph.steps) - MAX_STEPS
-                items.append({"note": ngettext("{number} more step", "{number} more steps", more).format(number=numeral(more))})
+                items.append(
+                    {
+                        "note": ngettext("{number} more step", "{number} more steps", more).format(
+                            number=numeral(more)
+                        )
+                    }
+                )
             continue
         if step.group != group:
             group = step.group
-            items.append({"head": _("Round {number}").format(number=group) if graph.shape == "rounds" else group})
+            items.append(
+                {"head": _("Round {number}").format(number=group) if graph.shape == "rounds" else group}
+            )
         call = graph.call(step.call) if step.call else None
         items.append(_call_item(graph, call, longest) if call else _step_item(step))
     return items
@@ -165,7 +183,9 @@ def _call_item(graph: CallGraph, call: Call, longest: float) -> dict[str, object
         "title": _title(call),
         "sub": _subtitle(call),
         "share": call.milliseconds / longest if longest else 0.0,
-        "changes": [[change.kind, change.text] for change in changed] if len(call.reply) <= TEXT_CHARS else [],
+        "changes": [[change.kind, change.text] for change in changed]
+        if len(call.reply) <= TEXT_CHARS
+        else [],
         "text": labels.cut_at_word(call.reply, TEXT_CHARS),
         "tools": list(call.tools),
         "error": call.error,
@@ -206,7 +226,9 @@ def _title(call: Call) -> str:
             return _("Rewrites it as a standalone question")
         case "refine":
             changed = any(change.kind != "same" for change in call.changes)
-            return _("Improves the answer") if changed or not call.changes else _("Leaves the answer unchanged")
+            return (
+                _("Improves the answer") if changed or not call.changes else _("Leaves the answer unchanged")
+            )
         case "summarize":
             return _("Summarises the summaries") if call.inputs and not call.passages else _("Summarises")
         case "act":
@@ -257,7 +279,9 @@ def _tree(graph: CallGraph) -> dict[str, object] | None:
     calls = [call for call in graph.calls if call.kind == "summarize"]
     if graph.shape != "tree" or len(graph.calls) < 2:
         return None
-    levels = [[_node(call) for call in level] for _level, level in groupby(calls, key=lambda call: call.level)]
+    levels = [
+        [_node(call) for call in level] for _level, level in groupby(calls, key=lambda call: call.level)
+    ]
     return {"levels": levels, "edges": [[source, call.number] for call in calls for source in call.inputs]}
 
 
@@ -272,7 +296,11 @@ def _node(call: Call) -> dict[str, object]:
 
 
 def _time(milliseconds: float) -> str:
-    return _("{number} ms").format(number=numeral(milliseconds)) if milliseconds < 100 else labels.seconds(milliseconds / 1000)
+    return (
+        _("{number} ms").format(number=numeral(milliseconds))
+        if milliseconds < 100
+        else labels.seconds(milliseconds / 1000)
+    )
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -1,4 +1,5 @@
-"""A replay as a table with a row per question and a column per chat mode. A phone shows one mode at a time."""
+"""A replay as a table with a row per question and a column per chat mode. A phone shows one mode at a
+time."""
 
 from __future__ import annotations
 
@@ -24,14 +25,17 @@ def describe_lack(lack: Lack) -> str:
 
 
 def draw_table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
-    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback that repeats the last
-    answer in a mode."""
+    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback that
+    repeats the last answer in a mode."""
     lanes = {lane.mode: lane for lane in replay.lanes}
     modes = [mode for mode in labels.chat_modes() if mode in lanes]
     modes += [mode for mode in labels.chat_modes() if mode not in lanes and find_lack(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in modes]
     rows = [
-        {"question": labels.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in modes]}
+        {
+            "question": labels.excerpt(question),
+            "cells": [_cell(lanes.get(mode), place, replay) for mode in modes],
+        }
         for place, question in enumerate(replay.questions)
     ]
     data = {
@@ -54,7 +58,9 @@ def _again(again: Callable[[str], None]) -> None:
         again(str(request.get("mode", "")))
 
 
-def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
+def _column(
+    mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata
+) -> dict[str, object]:
     column: dict[str, object] = {"mode": mode, "label": labels.chat_modes()[mode].label, "state": "lacks"}
     column["title"] = labels.caption(mode)
     if lane is None:
@@ -68,7 +74,9 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
     facts = _cost(calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
     used_modes = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
     if len(used_modes) == 1:
-        facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(used_modes.pop())}”"), facts]))
+        facts = " · ".join(
+            filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(used_modes.pop())}”"), facts])
+        )
     if running and not complete and not busy and not facts:
         facts = _("Waiting")
     return column | {"state": "busy" if busy else "done" if complete else "part", "facts": facts}
@@ -93,7 +101,10 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         return None
     if place >= len(lane.cells):
         waiting = replay.running and not lane.is_broken
-        return {"state": "waiting" if waiting else "left", "note": _("Waiting") if waiting else _("Not asked")}
+        return {
+            "state": "waiting" if waiting else "left",
+            "note": _("Waiting") if waiting else _("Not asked"),
+        }
     cell = lane.cells[place]
     return {
         "state": cell.state,
@@ -114,7 +125,9 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
 def _note(cell: Cell) -> str:
     return {
         "writing": "" if cell.text else _("Thinking…"),
-        "stopped": _("Stopped. The text so far has been kept.") if cell.text else _("Stopped before anything was written."),
+        "stopped": _("Stopped. The text so far has been kept.")
+        if cell.text
+        else _("Stopped before anything was written."),
         "interrupted": _("This answer was interrupted."),
     }.get(cell.state, "")
 
@@ -122,9 +135,15 @@ def _note(cell: Cell) -> str:
 def _marks(steps: Steps) -> list[dict[str, object]]:
     """Three facts about each answer in a fixed order, for comparison between columns."""
     passages = _("No search") if steps.passages is None else labels.count(steps.passages, "passage")
-    calls = ngettext("{number} tool call", "{number} tool calls", len(steps.tools)).format(number=len(steps.tools))
+    calls = ngettext("{number} tool call", "{number} tool calls", len(steps.tools)).format(
+        number=len(steps.tools)
+    )
     return [
-        {"icon": "rewritten", "on": bool(steps.rewritten), "text": _("Rewritten") if steps.rewritten else _("As typed")},
+        {
+            "icon": "rewritten",
+            "on": bool(steps.rewritten),
+            "text": _("Rewritten") if steps.rewritten else _("As typed"),
+        },
         {"icon": "searched", "on": steps.passages is not None, "text": passages},
         {"icon": "tool", "on": bool(steps.tools), "text": calls if steps.tools else _("No tool")},
     ]
@@ -132,7 +151,10 @@ def _marks(steps: Steps) -> list[dict[str, object]]:
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
     """The search text, if it differs from the question, and each tool call."""
-    lookups = [(_("Called {tool} with").format(tool=use.tool.replace("_", " ")), _argument(use)) for use in steps.tools]
+    lookups = [
+        (_("Called {tool} with").format(tool=use.tool.replace("_", " ")), _argument(use))
+        for use in steps.tools
+    ]
     if steps.rewritten:
         lookups.insert(0, (_("Searched for"), steps.rewritten))
     return [{"what": what, "text": labels.excerpt(text)} for what, text in lookups]
@@ -144,7 +166,11 @@ def _argument(use: ToolUse) -> str:
         arguments = json.loads(use.arguments)
     except ValueError:
         return use.arguments
-    return str(next(iter(arguments.values()))) if isinstance(arguments, dict) and len(arguments) == 1 else use.arguments
+    return (
+        str(next(iter(arguments.values())))
+        if isinstance(arguments, dict) and len(arguments) == 1
+        else use.arguments
+    )
 
 
 def _same_as(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
@@ -164,4 +190,8 @@ def _same_as(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
 
 
 def _source(cell: Cell, source: Source) -> dict[str, object]:
-    return {"number": source.number, "title": labels.place(source), "address": f"#passage-{cell.message_id}.{source.number}"}
+    return {
+        "number": source.number,
+        "title": labels.place(source),
+        "address": f"#passage-{cell.message_id}.{source.number}",
+    }

@@ -24,7 +24,9 @@ def scope_menu(*, disabled: bool) -> None:
     ready = resources.library().files.ready_names()
     chosen = [file_id for file_id in menu_value("chat_files") or () if file_id in ready]
     fill_menu("chat_files", chosen)
-    groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
+    groups = {
+        name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()
+    }
     scope = _("All documents")
     if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
         scope = labels.excerpt(group, NAME_CHARS)
@@ -32,7 +34,9 @@ def scope_menu(*, disabled: bool) -> None:
         scope = labels.excerpt(ready[chosen[0]], NAME_CHARS)
     elif chosen:
         scope = labels.count(len(chosen), "document")
-    with st.popover(label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
+    with st.popover(
+        label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled
+    ):
         for number, (name, ids) in enumerate(groups.items()):
             if ids:
                 st.button(
@@ -65,7 +69,9 @@ def mode_menu(*, disabled: bool) -> None:
     """The available modes with their names in the literature, then those that need another model."""
     mode, locked = labels.chat_modes()[chosen_mode()], locked_modes()
     available = [name for name in labels.chat_modes() if name not in locked]
-    with st.popover(label(mode.label), type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
+    with st.popover(
+        label(mode.label), type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled
+    ):
         st.radio(
             _("How to answer"),
             available,

@@ -1,5 +1,5 @@
-"""The word-by-word differences between two answers: words only in the first are struck through, words only in the second
-underlined. The person pins two columns, and the side panel shows the differences."""
+"""The word-by-word differences between two answers: words only in the first are struck through, words only in
+the second underlined. The person pins two columns, and the side panel shows the differences."""
 
 from __future__ import annotations
 
@@ -51,9 +51,15 @@ def differences(opened: Opened) -> None:
     if have_same_words(pieces):
         st.markdown(_("Both answers say the same, word for word."))
         return
-    removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
+    removed, added = (
+        sum(len(piece.text.split()) for piece in pieces if piece.kind == kind)
+        for kind in ("removed", "added")
+    )
     words = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
-    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": words})
+    _DIFFERENCES(
+        key="differences",
+        data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": words},
+    )
 
 
 def have_same_words(pieces: Sequence[Piece]) -> bool:
@@ -77,7 +83,9 @@ def pinned_answers(answers: list[Message], opened: Opened | None) -> list[Messag
     pair = opened_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
     if pair is not None:
         state.query.pinned = (pair[0].id, pair[1].id)
-    state.query.pinned = tuple(id_ for id_ in state.query.pinned if any(answer.id == id_ for answer in answers))
+    state.query.pinned = tuple(
+        id_ for id_ in state.query.pinned if any(answer.id == id_ for answer in answers)
+    )
     return [answer for answer in answers if answer.id in state.query.pinned]
 
 
@@ -109,7 +117,11 @@ def pinned_line(pinned: list[Message]) -> None:
             args=tuple(pinned),
         )
     elif pinned:
-        st.caption(_("Pin a second answer to see where it differs from {way}.").format(way=label(mode_label(pinned[0]))))
+        st.caption(
+            _("Pin a second answer to see where it differs from {way}.").format(
+                way=label(mode_label(pinned[0]))
+            )
+        )
 
 
 def _pin(message: Message, answers: list[Message]) -> None:

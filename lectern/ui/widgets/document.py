@@ -40,7 +40,9 @@ def document_view(file: FileRow, document: Document) -> None:
             _contents(file, document)
             if grids:
                 st.toggle(_("As text"), key="document_as_text")
-    with st.container(key="document_matches"):  # without a search, too, so that the page below is not drawn anew
+    with st.container(
+        key="document_matches"
+    ):  # without a search, too, so that the page below is not drawn anew
         if words := str(widget("search_in_document") or "").strip():
             _matches(document, words)
     if grids and not widget("document_as_text"):
@@ -48,7 +50,8 @@ def document_view(file: FileRow, document: Document) -> None:
             _draw_table(grid, number)
         first, start, last = _drawn_rows(document)
         _page_buttons(
-            start - TABLE_CHARS if start > first else None, start + TABLE_CHARS if start + TABLE_CHARS < last else None
+            start - TABLE_CHARS if start > first else None,
+            start + TABLE_CHARS if start + TABLE_CHARS < last else None,
         )
         return
     with st.container(key="document_page"):
@@ -59,7 +62,11 @@ def document_view(file: FileRow, document: Document) -> None:
             passage(_current_source(file, document), around=SURROUNDING_CHARS)
     if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
         start, end = session().documents.place
-        previous, following, total = start - 2 * SURROUNDING_CHARS, end + 2 * SURROUNDING_CHARS, len(document.text)
+        previous, following, total = (
+            start - 2 * SURROUNDING_CHARS,
+            end + 2 * SURROUNDING_CHARS,
+            len(document.text),
+        )
         _page_buttons(
             max(0, previous) if start > SURROUNDING_CHARS else None,
             min(following, total) if end + SURROUNDING_CHARS < total else None,
@@ -82,7 +89,8 @@ def _page_buttons(previous: int | None, following: int | None) -> None:
 
 
 def _drawn_rows(document: Document) -> tuple[int, int, int]:
-    """The start of the current sheet, the start of its drawn rows, and the end of the sheet, in characters."""
+    """The start of the current sheet, the start of its drawn rows, and the end of the sheet, in
+    characters."""
     place = session().documents.place[0]
     sheet = document.page_at(place)
     first, last = (sheet.start, sheet.end) if sheet else (0, len(document.text))
@@ -127,13 +135,21 @@ def _current_source(file: FileRow, document: Document) -> Source:
 def _contents(file: FileRow, document: Document) -> None:
     """The sheets, chapters or other parts; the headings of a text without parts."""
     several = len(document.pages) > 1
-    parts = [(page.label, page.start) for page in document.pages] if several else list(_headings(file.name, document.text))
+    parts = (
+        [(page.label, page.start) for page in document.pages]
+        if several
+        else list(_headings(file.name, document.text))
+    )
     if not parts:
         return
     current = document.page_at(session().documents.place[0]) if several else None
-    with st.popover(label(current.label) if current else _("Contents"), icon=":material/toc:", key="document_contents"):
+    with st.popover(
+        label(current.label) if current else _("Contents"), icon=":material/toc:", key="document_contents"
+    ):
         for number, (name, start) in enumerate(parts[:MAX_PARTS]):
-            st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
+            st.button(
+                label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start)
+            )
 
 
 def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
@@ -150,7 +166,9 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
 def _matches(document: Document, words: str) -> None:
     """The matches with the text around them; a click goes there."""
     matches = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
-    count = ngettext("Found in {number} place", "Found in {number} places", len(matches)).format(number=numeral(len(matches)))
+    count = ngettext("Found in {number} place", "Found in {number} places", len(matches)).format(
+        number=numeral(len(matches))
+    )
     st.caption(count if matches else _("“{words}” is not in this document.").format(words=label(words)))
     with st.container(key="found_in_document", height=240 if len(matches) > 5 else "content"):
         for number, (start, end) in enumerate(matches[:MAX_MATCHES]):
@@ -158,9 +176,17 @@ def _matches(document: Document, words: str) -> None:
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
             match_text = label(document.text[start:end])
-            if words[0].isalnum() and words[-1].isalnum():  # Markdown needs letters or digits at the ends of bold text
+            if (
+                words[0].isalnum() and words[-1].isalnum()
+            ):  # Markdown needs letters or digits at the ends of bold text
                 match_text = f"**{match_text}**"
-            line = label(where + before) + " " * before.endswith(" ") + match_text + " " * after.startswith(" ") + label(after)
+            line = (
+                label(where + before)
+                + " " * before.endswith(" ")
+                + match_text
+                + " " * after.startswith(" ")
+                + label(after)
+            )
             st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
 
 

@@ -62,7 +62,9 @@ def _documents(was_busy: bool) -> None:
 def _filters(files: Sequence[FileRow]) -> None:
     with st.container(key="document_filters", horizontal=True, vertical_alignment="bottom"):
         name = _("Search by name")
-        search_field(_("Search documents"), "document_search", placeholder=name, width=260, on_change=_first_page)
+        search_field(
+            _("Search documents"), "document_search", placeholder=name, width=260, on_change=_first_page
+        )
         st.selectbox(
             _("Status"),
             list(_states()),
@@ -90,14 +92,26 @@ def _page_buttons(page: int, pages: int, rows: int, matching: int) -> None:
     with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
         first = (page - 1) * ROWS + 1
         st.caption(
-            _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + rows - 1), all=numeral(matching)),
+            _("{first} to {last} of {all}").format(
+                first=numeral(first), last=numeral(first + rows - 1), all=numeral(matching)
+            ),
             width="content",
         )
         st.button(
-            _("Previous"), key="documents_back", type="tertiary", on_click=_go_to_page, args=(page - 1,), disabled=page == 1
+            _("Previous"),
+            key="documents_back",
+            type="tertiary",
+            on_click=_go_to_page,
+            args=(page - 1,),
+            disabled=page == 1,
         )
         st.button(
-            _("Next"), key="documents_on", type="tertiary", on_click=_go_to_page, args=(page + 1,), disabled=page == pages
+            _("Next"),
+            key="documents_on",
+            type="tertiary",
+            on_click=_go_to_page,
+            args=(page + 1,),
+            disabled=page == pages,
         )
 
 
@@ -117,7 +131,9 @@ def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
     text = str(widget("document_search") or "").casefold().strip()
     state, kind = widget("document_state") or "", widget("document_kind") or ""
     matching = [
-        file for file in files if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
+        file
+        for file in files
+        if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
     ]
     sort = session().indexes.document_sort
     keys = {
@@ -182,7 +198,12 @@ def _act() -> None:
             state.indexes.document_sort = f"-{id_}" if state.indexes.document_sort == id_ else id_
             state.indexes.document_page = 1
         elif do == "open":
-            state.viewer.document, state.viewer.start, state.viewer.match_start, state.viewer.passage = id_, 0, -1, ""
+            state.viewer.document, state.viewer.start, state.viewer.match_start, state.viewer.passage = (
+                id_,
+                0,
+                -1,
+                "",
+            )
             state.viewer.redraw = True
         elif do == "document":
             open_document(id_)

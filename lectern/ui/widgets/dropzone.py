@@ -1,4 +1,5 @@
-"""The area to drop or choose files, with buttons for other sources. The browser sends files to `server/uploads.py`."""
+"""The area to drop or choose files, with buttons for other sources. The browser sends files to
+`server/uploads.py`."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def dropzone(
     on_uploaded: Callable[[], None],
     on_source: Callable[[str], None],
 ) -> None:
-    """`sources` maps other sources to their button labels. Those in `more` are behind one more button. `on_uploaded` runs when
-    files are on this computer, `on_source` when a source was chosen."""
+    """`sources` maps other sources to their button labels. Those in `more` are behind one more button.
+    `on_uploaded` runs when files are on this computer, `on_source` when a source was chosen."""
     limit = resources.library().settings.ingest.max_file_mb * 1_000_000
     _DROPZONE(
         key="dropzone",
@@ -60,9 +61,9 @@ def _words(limit: int) -> dict[str, str]:
     return {
         "drop": _("Drop your files here"),
         "add": _("Add your files"),
-        "kinds": _("PDF, Word, PowerPoint, Excel, web pages, e-books, mail, pictures, text. Up to {size} each.").format(
-            size=labels.size(limit)
-        ),
+        "kinds": _(
+            "PDF, Word, PowerPoint, Excel, web pages, e-books, mail, pictures, text. Up to {size} each."
+        ).format(size=labels.size(limit)),
         "choose": _("Choose files"),
         "more": _("More"),
         "too_large": _("{name} is {size}; the limit is {limit}. Split it, or raise the limit in Settings."),

@@ -48,7 +48,9 @@ def _figures(was_reading: bool) -> None:
             _("Tokens"),
             numeral(tokens) if exact else _("about {number}").format(number=numeral(tokens)),
             width="content",
-            help=_("All passages together. A token is about ¾ of a word, the unit that language models count in."),
+            help=_(
+                "All passages together. A token is about ¾ of a word, the unit that language models count in."
+            ),
         )
         st.metric(_("On disk"), labels.size(status.bytes_on_disk), width="content")
 
@@ -149,7 +151,11 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
 
 
 def _splitter_names() -> dict[SplitterName, str]:
-    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
+    return {
+        "sentence": _("After whole sentences"),
+        "token": _("At equal lengths"),
+        "section": _("At headings, then sentences"),
+    }
 
 
 def _rebuild(index: str) -> None:

@@ -29,7 +29,11 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
     with st.container(key=f"file_table_{message.id}"):
         _table(message, rows[:MAX_ROWS], message.sources)
         if rest := rows[MAX_ROWS:]:
-            with st.expander(ngettext("{number} more document", "{number} more documents", len(rest)).format(number=len(rest))):
+            with st.expander(
+                ngettext("{number} more document", "{number} more documents", len(rest)).format(
+                    number=len(rest)
+                )
+            ):
                 _table(message, rest, message.sources)
         st.download_button(
             _("Save as CSV"),
@@ -57,7 +61,9 @@ def stream_table(run: Run, message: Message) -> None:
 
 def table_csv(rows: Sequence[FileAnswer]) -> bytes:
     head = [_("Document"), _("Answer"), _("Pages"), _("Found")]
-    return as_csv([head, *([row.file_name, _text_for_csv(row), ", ".join(row.pages), _outcome(row)] for row in rows)])
+    return as_csv(
+        [head, *([row.file_name, _text_for_csv(row), ", ".join(row.pages), _outcome(row)] for row in rows)]
+    )
 
 
 def _text_for_csv(row: FileAnswer) -> str:
@@ -84,7 +90,10 @@ def _outcome(row: FileAnswer) -> str:
 
 def _table(message: Message, rows: Sequence[FileAnswer], sources: Sequence[Source]) -> None:
     known = {source.number: source for source in sources}
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in (_("Document"), _("Answer"), _("Pages"), _("Found")))
+    head = "".join(
+        f"<th scope='col'>{escape(name)}</th>"
+        for name in (_("Document"), _("Answer"), _("Pages"), _("Found"))
+    )
     body = "".join(_row(message, row, known) for row in rows)
     st.html(f"<table class='file-answers'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
 
@@ -98,7 +107,9 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
         return f' <a href="{escape(address(message, known[number]))}">{numbers[number]}</a>'
 
     text = translate(row.text) if row.found == "failed" else _answer(row)
-    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")
+    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace(
+        "\n", "<br>"
+    )
     hint = f"<br>{escape(translate(row.hint))}" if row.hint else ""
     pages = labels.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
     return (

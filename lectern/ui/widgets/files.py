@@ -34,7 +34,9 @@ def file_rows() -> None:
     st.fragment(_draw_list, run_every=1.0 if tally["active"] else None)(tally)
     more = min(BATCH, count - BATCH - session().documents.more_files)
     if more > 0:
-        label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
+        label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(
+            number=numeral(more)
+        )
         st.button(label_more, key="more_files", type="tertiary", on_click=_show_more)
 
 
@@ -48,7 +50,9 @@ def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRo
     chosen = [file.id for file in files if file.id in ticked]
     choosing = session().documents.choosing
     with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(_("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(facts))
+        st.caption(
+            _("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(facts)
+        )
         if choosing:
             _selection_actions(chosen)
         elif removable > 1:
@@ -59,7 +63,12 @@ def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRo
                 on_click=_remove_failed,
             )
         if choosing or tally.total() > 1:
-            st.button(_("Done") if choosing else _("Select documents"), key="choose_files", type="tertiary", on_click=_choose)
+            st.button(
+                _("Done") if choosing else _("Select documents"),
+                key="choose_files",
+                type="tertiary",
+                on_click=_choose,
+            )
 
 
 def _reading_facts(active: Sequence[FileRow]) -> list[str]:
@@ -72,9 +81,13 @@ def _reading_facts(active: Sequence[FileRow]) -> list[str]:
 
 
 def _selection_actions(chosen: Sequence[str]) -> None:
-    with st.popover(_("Groups"), icon=":material/label:", type="tertiary", key="groups_popover", disabled=not chosen):
+    with st.popover(
+        _("Groups"), icon=":material/label:", type="tertiary", key="groups_popover", disabled=not chosen
+    ):
         groups_form(chosen)
-    with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=not chosen):
+    with st.popover(
+        _("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=not chosen
+    ):
         st.markdown(deletion_question(len(chosen)))
         st.button(_("Delete"), key="delete_files", type="primary", on_click=_delete_several, args=(chosen,))
 
@@ -91,7 +104,8 @@ def _delete_several(file_ids: Sequence[str]) -> None:
 def deletion_question(number: int) -> str:
     return ngettext(
         "Delete this file, its text and its passages? Answers and notes keep what they quote from it.",
-        "Delete these {number} files, their text and their passages? Answers and notes keep what they quote from them.",
+        "Delete these {number} files, their text and their passages? Answers and notes keep what they "
+        "quote from them.",
         number,
     ).format(number=numeral(number))
 
@@ -135,7 +149,10 @@ def _tally() -> Counter[str]:
 
 def _draw_list(drawn: Counter[str]) -> None:
     library, tally = resources.library(), _tally()
-    files, active = library.files.all(limit=BATCH + session().documents.more_files), library.files.all(*ACTIVE)
+    files, active = (
+        library.files.all(limit=BATCH + session().documents.more_files),
+        library.files.all(*ACTIVE),
+    )
     if files:
         _head(tally, files, active)
     groups = library.groups.all()
@@ -185,7 +202,9 @@ def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
             "hint": translate(file.problem.hint),
             "needs_password": _unlockable(file),
             "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
-            "details": file.problem.details if ": " in file.problem.details else "",  # not if it is only the name of an error
+            "details": file.problem.details
+            if ": " in file.problem.details
+            else "",  # not if it is only the name of an error
         }
     state = file.state
     return {

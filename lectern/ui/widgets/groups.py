@@ -24,7 +24,9 @@ def groups_form(file_ids: Sequence[str]) -> None:
             selection_mode="multi",
             key="document_groups",
             format_func=label,
-            on_change=lambda: _change_groups(file_ids, remove_from=shared, add_to=widget("document_groups") or ()),
+            on_change=lambda: _change_groups(
+                file_ids, remove_from=shared, add_to=widget("document_groups") or ()
+            ),
         )
     st.text_input(_("Name of a new group"), key="new_group", on_change=_add_to_new_group, args=(file_ids,))
     st.caption(_("In a chat, you can choose a whole group of documents at once."))
@@ -35,7 +37,9 @@ def _add_to_new_group(file_ids: Sequence[str]) -> None:
     fill_widget("new_group", "")
 
 
-def _change_groups(file_ids: Sequence[str], *, add_to: Iterable[str], remove_from: Iterable[str] = ()) -> None:
+def _change_groups(
+    file_ids: Sequence[str], *, add_to: Iterable[str], remove_from: Iterable[str] = ()
+) -> None:
     """Removes the documents from groups, then adds them to groups."""
     groups = resources.library().groups
     for file_id in file_ids:

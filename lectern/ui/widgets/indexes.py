@@ -19,7 +19,8 @@ from ragcore.errors import Problem, RagError
 
 _IMPORT = component(
     "import_index",
-    '<div class="copy"><button type="button" class="plain"></button><input type="file" accept=".lectern" hidden>'
+    '<div class="copy"><button type="button" class="plain"></button><input type="file" '
+    'accept=".lectern" hidden>'
     '<span role="status"></span></div>',
 )
 
@@ -29,10 +30,14 @@ def index_list() -> None:
     if state.problem is not None:
         problem(state.problem, key="indexes")
     if indexes.one_only:
-        st.markdown(_("This library is a database on a server, which holds a single index. Its details are below."))
+        st.markdown(
+            _("This library is a database on a server, which holds a single index. Its details are below.")
+        )
         return
     all_ = indexes.all()
-    st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
+    st.markdown(
+        _("An index has its own documents, passages and conversations. Settings and keys are shared.")
+    )
     with st.container(key="shelf", horizontal=True, gap="small"):
         for index in all_:
             is_open = index.id == state.index
@@ -50,8 +55,9 @@ def index_list() -> None:
 
 
 def _new_index_form() -> None:
-    """A new key closes the form after each index: Streamlit ignores a close request for a form that was opened in the same run.
-    No `on_change`: it would also run for a click on a link, and lead back to this page."""
+    """A new key closes the form after each index: Streamlit ignores a close request for a form that was
+    opened in the same run. No `on_change`: it would also run for a click on a link, and lead back to this
+    page."""
     number = session().indexes.forms
     key = f"new_index_name_{number}"
     with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{number}"):
@@ -73,7 +79,12 @@ def _progress() -> None:
     if creation is not None and not creation.ended:
         st.progress(creation.fraction, _("Creating {name}").format(name=label(creation.name)))
         st.button(
-            _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=creations.stop, args=(creation.id,)
+            _("Stop"),
+            key="stop_making",
+            icon=":material/stop:",
+            type="tertiary",
+            on_click=creations.stop,
+            args=(creation.id,),
         )
         return
     creations.forget(state.indexes.creation)
@@ -81,7 +92,9 @@ def _progress() -> None:
     if creation is not None and creation.index is not None:
         open_index(creation.index.id)
         summary = f"{labels.copy_summary(creation.copied)} " if creation.copied else ""
-        session().notice = summary + _("{name} has been created and is open.").format(name=creation.index.name)
+        session().notice = summary + _("{name} has been created and is open.").format(
+            name=creation.index.name
+        )
     elif creation is not None:
         state.problem = creation.problem
     st.rerun()
@@ -103,7 +116,12 @@ def index_actions() -> None:
             help=_("A second index with the same documents and conversations, for trying other settings."),
         )
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
-            st.markdown(_("All documents, passages and conversations of this index in one file. Keys are not included."))
+            st.markdown(
+                _(
+                    "All documents, passages and conversations of this index in one file. Keys are not "
+                    "included."
+                )
+            )
             library_copy()
         if index.id == MAIN:
             return  # the first index has the settings that all share
@@ -114,8 +132,8 @@ def index_actions() -> None:
 
 
 def _rename_form(index: Index) -> None:
-    """Fills the field before the popover opens, because a later value would overwrite what is typed at once. Closes like
-    `_new_index_form`."""
+    """Fills the field before the popover opens, because a later value would overwrite what is typed at once.
+    Closes like `_new_index_form`."""
     number = session().indexes.forms
     key = f"index_name_{number}"
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{number}"):

@@ -7,7 +7,8 @@ from lectern.ui.server.security import page_ticket
 from lectern.ui.widgets.component import component
 
 _COPY = component(
-    "library_copy", '<div class="copy"><button type="button" class="plain"></button><span role="status"></span></div>'
+    "library_copy",
+    '<div class="copy"><button type="button" class="plain"></button><span role="status"></span></div>',
 )
 
 

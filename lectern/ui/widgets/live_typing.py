@@ -1,4 +1,5 @@
-"""Sends typed text in every pause, not only when the field loses the focus, so that the screen follows the typing."""
+"""Sends typed text in every pause, not only when the field loses the focus, so that the screen follows the
+typing."""
 
 from __future__ import annotations
 

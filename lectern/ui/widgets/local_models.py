@@ -40,7 +40,11 @@ def local_models(use: Use) -> None:
     """The list. `use` is a callback that makes the model write the answers."""
     free = memory_for_models()
     installed = {model.setting: model for model in installed_models(resources.home())}
-    st.caption(_("Free memory: {size}. A model uses memory only while it answers.").format(size=labels.gigabytes(free)))
+    st.caption(
+        _("Free memory: {size}. A model uses memory only while it answers.").format(
+            size=labels.gigabytes(free)
+        )
+    )
     if (error := session().settings.model_problem) is not None:
         problem(error, key="model_list")
     catalogue = resources.model_downloads().catalogue
@@ -49,7 +53,10 @@ def local_models(use: Use) -> None:
         for local_model in installed.values():
             with st.container(key=f"local_{local_model.setting}"):
                 _installed_row(local_model, use, free)
-        available = sorted((model for model in catalogue if model.file not in installed), key=lambda model: model.memory > free)
+        available = sorted(
+            (model for model in catalogue if model.file not in installed),
+            key=lambda model: model.memory > free,
+        )
         started = [model for model in available if resources.model_downloads().state(model) is not None]
         listed = list(dict.fromkeys([*started, *available[: max(0, MAX_MODELS - len(installed))]]))
         for model in listed:
@@ -76,7 +83,8 @@ def _watch_folder(drawn: set[InstalledModel]) -> None:
 
 
 def download_bar(model: CatalogueModel) -> None:
-    """The progress of a download with a Stop button. Reruns the page at the end. Nothing without a download."""
+    """The progress of a download with a Stop button. Reruns the page at the end. Nothing without a
+    download."""
     state = resources.model_downloads().state(model)
     if state is not None and state.state in ("running", "checking"):
         st.fragment(_bar, run_every=POLL_SECONDS)(model)
@@ -113,9 +121,18 @@ def _descriptions() -> Mapping[str, str]:
 
 def _facts(model: CatalogueModel, free: int) -> str:
     """The line below a model's name: size, memory, languages, licence."""
-    many = _("{number} languages").format(number=numeral(model.languages)) if model.languages > 1 else _("English only")
+    many = (
+        _("{number} languages").format(number=numeral(model.languages))
+        if model.languages > 1
+        else _("English only")
+    )
     return " · ".join(
-        [labels.gigabytes(model.size), _memory(model.memory, free), many, f"[{model.licence}]({model.licence_url})"]
+        [
+            labels.gigabytes(model.size),
+            _memory(model.memory, free),
+            many,
+            f"[{model.licence}]({model.licence_url})",
+        ]
     )
 
 
@@ -131,7 +148,9 @@ def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     downloads = resources.model_downloads()
     state, running = downloads.state(model), downloads.current
     with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{model.name}**  \n{_descriptions().get(model.file, '')}  \n:small[{_facts(model, free)}]")
+        st.markdown(
+            f"**{model.name}**  \n{_descriptions().get(model.file, '')}  \n:small[{_facts(model, free)}]"
+        )
         if state is None:
             st.button(
                 _("Download"),
@@ -150,11 +169,21 @@ def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     if not state.done:
         return
     with st.container(key=f"stopped_{model.file}", horizontal=True, vertical_alignment="center"):
-        st.caption(_("Stopped at {done} of {all}.").format(done=labels.size(state.done), all=labels.size(state.total)))
+        st.caption(
+            _("Stopped at {done} of {all}.").format(
+                done=labels.size(state.done), all=labels.size(state.total)
+            )
+        )
         st.button(_("Delete"), key=f"discard_{model.file}", type="tertiary", on_click=_discard, args=(model,))
         if state.state == "stopped":
             disabled = running is not None
-            st.button(_("Resume"), key=f"get_{model.file}", disabled=disabled, on_click=start_download, args=(model,))
+            st.button(
+                _("Resume"),
+                key=f"get_{model.file}",
+                disabled=disabled,
+                on_click=start_download,
+                args=(model,),
+            )
 
 
 def _bar(model: CatalogueModel) -> None:
@@ -167,7 +196,13 @@ def _bar(model: CatalogueModel) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(min(1.0, state.done / state.total), _progress_text(state))
-        st.button(_("Stop"), key=f"stop_{model.file}", icon=":material/stop:", type="tertiary", on_click=downloads.stop)
+        st.button(
+            _("Stop"),
+            key=f"stop_{model.file}",
+            icon=":material/stop:",
+            type="tertiary",
+            on_click=downloads.stop,
+        )
 
 
 def _progress_text(state: Download) -> str:
@@ -186,7 +221,11 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
     if known is not None:
         about, facts = _descriptions().get(known.file, ""), _facts(known, free)
     else:
-        about = _("A file in the models folder.") if model.deletable else _("Set by the administrator of this server.")
+        about = (
+            _("A file in the models folder.")
+            if model.deletable
+            else _("Set by the administrator of this server.")
+        )
         facts = labels.size(model.size)
     try:
         needed = memory_of(model)
@@ -201,15 +240,23 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
                 sure = _("Delete **{name}**? This frees {size}.")
                 sentences = [sure.format(name=name, size=labels.size(model.size))]
                 if in_use:
-                    sentences.append(_("This model writes your answers now. Without it, answers quote your documents."))
+                    sentences.append(
+                        _("This model writes your answers now. Without it, answers quote your documents.")
+                    )
                 st.markdown(" ".join(sentences))
                 st.button(
-                    _("Delete this model"), key=f"sure_{model.setting}", type="primary", on_click=_delete, args=(model.setting,)
+                    _("Delete this model"),
+                    key=f"sure_{model.setting}",
+                    type="primary",
+                    on_click=_delete,
+                    args=(model.setting,),
                 )
         if in_use:
             st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")
         elif usable:
-            st.button(_("Use"), key=f"use_{model.setting}", type="primary", on_click=use, args=(model.setting,))
+            st.button(
+                _("Use"), key=f"use_{model.setting}", type="primary", on_click=use, args=(model.setting,)
+            )
 
 
 def _discard(model: CatalogueModel) -> None:

@@ -104,9 +104,14 @@ def _start_form(chosen: QuestionSet) -> None:
             max_selections=2,
             persist_state="session",
             placeholder=_("Choose one or two"),
-            help=_("Two settings are measured one after the other, and can then be compared question by question."),
+            help=_(
+                "Two settings are measured one after the other, and can then be compared question by "
+                "question."
+            ),
         )
-        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().evaluate.new_settings}"):
+        with st.popover(
+            _("New setting"), icon=":material/tune:", key=f"new_setting_{session().evaluate.new_settings}"
+        ):
             _new_setting()
         st.button(
             _("Measure"),
@@ -118,9 +123,15 @@ def _start_form(chosen: QuestionSet) -> None:
             args=(chosen.id, [settings[name] for name in widget("evaluate_with")]),
         )
     for name in widget("evaluate_with"):
-        with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
+        with st.container(
+            key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"
+        ):
             what = describe_ask(settings[name].ask)
-            st.caption(label(name if name == what else _("{name}: {what}").format(name=_setting_name(name), what=what)))
+            st.caption(
+                label(
+                    name if name == what else _("{name}: {what}").format(name=_setting_name(name), what=what)
+                )
+            )
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -141,7 +152,10 @@ def _start_form(chosen: QuestionSet) -> None:
 
 def _judge_note(chosen: QuestionSet, settings: int) -> str:
     if resources.library().settings.llm.provider == "none":
-        return _("No language model is set: answers are quotes, judged by simple rules that are rough but consistent.")
+        return _(
+            "No language model is set: answers are quotes, judged by simple rules that are rough but "
+            "consistent."
+        )
     calls = 3 * chosen.size * max(settings, 1)
     text = ngettext(
         "Your language model answers, and judges its answers: at least {number} call.",
@@ -172,7 +186,11 @@ def _new_setting() -> None:
     if state.evaluate.setting_from != answers:
         _reset_setting_form()
     st.text_input(
-        _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
+        _("Name"),
+        key="setting_name",
+        max_chars=60,
+        placeholder=_("For example: Ten passages"),
+        persist_state="session",
     )
     with st.container(horizontal=True):
         st.number_input(
@@ -184,21 +202,33 @@ def _new_setting() -> None:
             list(labels.response_modes()),
             key="setting_mode",
             format_func=lambda name: labels.response_modes()[name].label,
-            help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
+            help="  \n".join(
+                f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()
+            ),
             persist_state="session",
         )
-    balances = {"usual": _("Default"), "words": _("Words only"), "meaning": _("Meaning only"), "own": _("Choose")}
+    balances = {
+        "usual": _("Default"),
+        "words": _("Words only"),
+        "meaning": _("Meaning only"),
+        "own": _("Choose"),
+    }
     st.segmented_control(
         _("Search by"),
         list(balances),
         key="setting_balance",
         format_func=balances.__getitem__,
         required=True,
-        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. The default is both."),
+        help=_(
+            "What a passage is found by: the words it shares with the question, its meaning, or both. "
+            "The default is both."
+        ),
         persist_state="session",
     )
     if widget("setting_balance") == "own":
-        st.slider(_("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session")
+        st.slider(
+            _("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session"
+        )
     st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
     st.toggle(
         _("Varied passages"),
@@ -259,13 +289,19 @@ def _measure(set_id: str, settings: list[Setting]) -> None:
 
 def _resume(run: EvalRun) -> None:
     evaluations = resources.library().evaluations
-    remaining = evaluations.questions(run.set_id) if _has_another_model(run) else evaluations.unmeasured(run.id)
+    remaining = (
+        evaluations.questions(run.set_id) if _has_another_model(run) else evaluations.unmeasured(run.id)
+    )
     _measure_with_consent(
-        lambda: resources.current_index().measuring.resume(run.id), remaining if run.answering else (), [run.ask]
+        lambda: resources.current_index().measuring.resume(run.id),
+        remaining if run.answering else (),
+        [run.ask],
     )
 
 
-def _measure_with_consent(measure: Callable[[], object], to_answer: Sequence[Question], asks: Sequence[Ask]) -> None:
+def _measure_with_consent(
+    measure: Callable[[], object], to_answer: Sequence[Question], asks: Sequence[Ask]
+) -> None:
     """Runs `measure` with the person's consent to the cost of answering these questions once per ask."""
     library = resources.library()
 
@@ -329,10 +365,17 @@ def _draw_ended(run: EvalRun) -> None:
     if run.problem is not None:
         problem(run.problem, key=f"run_{run.id}")
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
-        text = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
+        text = ngettext(
+            "{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done
+        )
         st.markdown(text.format(name=label(_setting_name(run.name)), number=numeral(run.done)))
         starts_over = run.done > 0 and _has_another_model(run)
-        st.button(_("Start over") if starts_over else _("Continue"), key=f"resume_{run.id}", on_click=_resume, args=(run,))
+        st.button(
+            _("Start over") if starts_over else _("Continue"),
+            key=f"resume_{run.id}",
+            on_click=_resume,
+            args=(run,),
+        )
         if not run.done:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
@@ -373,7 +416,8 @@ def _table(results: Sequence[NamedRun]) -> None:
 
 
 def found_sentence(measured: NamedRun) -> str:
-    """For how many questions the search found a right passage; "" if no question says which passage is right."""
+    """For how many questions the search found a right passage; "" if no question says which passage is
+    right."""
     hits = [one.scores["hit_rate"] > 0 for one in measured.scores if "hit_rate" in one.scores]
     if not hits:
         return ""
@@ -382,7 +426,9 @@ def found_sentence(measured: NamedRun) -> str:
         "{name}: for {found} of {number} questions, a right passage was among those found.",
         len(hits),
     )
-    return text.format(name=f"**{label(measured.name)}**", found=numeral(sum(hits)), number=numeral(len(hits)))
+    return text.format(
+        name=f"**{label(measured.name)}**", found=numeral(sum(hits)), number=numeral(len(hits))
+    )
 
 
 def _figure_name(metric: str) -> str:
@@ -392,7 +438,11 @@ def _figure_name(metric: str) -> str:
 
 
 def _cell(figure: Mean | None) -> str:
-    return "–" if figure is None else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
+    return (
+        "–"
+        if figure is None
+        else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
+    )
 
 
 def _chart(results: Sequence[NamedRun]) -> None:
@@ -408,16 +458,22 @@ def _chart(results: Sequence[NamedRun]) -> None:
         for metric in METRICS
         if (figure := one.figure(metric)) is not None
     ]  # fmt: skip
-    metrics = [names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)]
+    metrics = [
+        names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)
+    ]
     settings = [one.name for one in results]
     base = alt.Chart(alt.InlineData(values)).encode(
-        y=alt.Y("metric:N", sort=metrics, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
+        y=alt.Y(
+            "metric:N", sort=metrics, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)
+        ),
         yOffset=alt.YOffset("setting:N", sort=settings),
         color=alt.Color(
             "setting:N",
             sort=settings,
             title=None,
-            scale=alt.Scale(domain=settings, range=["#0e8574", "#c2702b", "#6a6fc4", "#a8457e", "#7c8a2c", "#8a6f5a"]),
+            scale=alt.Scale(
+                domain=settings, range=["#0e8574", "#c2702b", "#6a6fc4", "#a8457e", "#7c8a2c", "#8a6f5a"]
+            ),
             legend=alt.Legend(orient="bottom", direction="vertical", labelLimit=320),
         ),
         tooltip=[
@@ -429,11 +485,15 @@ def _chart(results: Sequence[NamedRun]) -> None:
         ],
     )
     scale, point = alt.Scale(domain=[0, 1], padding=8), numeral(0.5, 1)[1]
-    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')")
+    axis = alt.Axis(
+        values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')"
+    )
     lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(
         x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"
     )
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None, axis=axis))
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x=alt.X("value:Q", scale=scale, title=None, axis=axis)
+    )
     height = max(160, len(metrics) * (22 + 16 * len(results)))
     st.altair_chart(
         (lines + points).properties(height=height),

@@ -1,4 +1,5 @@
-""" "Why wasn't it found?": the best missed passage, why the answer did not use it, and a button that changes that."""
+""" "Why wasn't it found?": the best missed passage, why the answer did not use it, and a button that changes
+that."""
 
 from __future__ import annotations
 
@@ -23,9 +24,17 @@ from lectern.ui.widgets.search_options import fill_search_options
 from ragcore.text.sentences import sentences
 
 SNIPPET_CHARS = 420  # of the missed passage
-MAX_DEFAULT_TOP_K = 20  # a higher number of passages applies to one question only and is not saved in the settings
+MAX_DEFAULT_TOP_K = (
+    20  # a higher number of passages applies to one question only and is not saved in the settings
+)
 OPEN = 1  # the number in the panel's address that opens the missed passage
-_NO_PASSAGE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage contains the answer
+_NO_PASSAGE = (
+    Cause.ABSENT,
+    Cause.NO_TEXT,
+    Cause.READING,
+    Cause.STOPPED,
+    Cause.FAILED,
+)  # no passage contains the answer
 _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 
 
@@ -33,7 +42,9 @@ def can_miss(message: Message) -> bool:
     """Whether the answer comes from a search, which can miss passages."""
     facts = message.facts
     ask = message.ask
-    searched = ask is not None and ask.reading == "best" and ask.node_ids is None and not ask.without_documents
+    searched = (
+        ask is not None and ask.reading == "best" and ask.node_ids is None and not ask.without_documents
+    )
     return searched and message.state == "done" and facts is not None and facts.recorded is None
 
 
@@ -64,12 +75,22 @@ def draw_missed_passages(message: Message, number: int) -> None:
 def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None:
     key = _key(message, expected)
     missed = analysis_result(
-        key, partial(_analyse, resources.library(), message, expected), _("Looking through your documents…"), name="why"
+        key,
+        partial(_analyse, resources.library(), message, expected),
+        _("Looking through your documents…"),
+        name="why",
     )
     if missed is None:
         return
     if number == OPEN and missed.source is not None:
-        st.button(_("Back"), key="why_back", icon=":material/arrow_back:", type="tertiary", on_click=_show, args=(message, 0))
+        st.button(
+            _("Back"),
+            key="why_back",
+            icon=":material/arrow_back:",
+            type="tertiary",
+            on_click=_show,
+            args=(message, 0),
+        )
         st.markdown(f"**{label(labels.place(missed.source))}**")
         passage(missed.source)
         return
@@ -116,10 +137,26 @@ def _snippet(text: str, words: str) -> str:
 def _remedy_button(message: Message, missed: Missed) -> None:
     text = button_text(missed)
     if missed.ask is not None:
-        st.button(text, key="why_do", type="primary", icon=":material/refresh:", on_click=_ask_again, args=(message, missed))
+        st.button(
+            text,
+            key="why_do",
+            type="primary",
+            icon=":material/refresh:",
+            on_click=_ask_again,
+            args=(message, missed),
+        )
     elif missed.cause is Cause.STOPPED:
-        st.button(text, key="why_do", type="primary", icon=":material/play_arrow:", on_click=_read, args=(message, missed))
-    elif missed.cause is not Cause.USED and st.button(text, key="why_do", type="primary", icon=":material/arrow_forward:"):
+        st.button(
+            text,
+            key="why_do",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_read,
+            args=(message, missed),
+        )
+    elif missed.cause is not Cause.USED and st.button(
+        text, key="why_do", type="primary", icon=":material/arrow_forward:"
+    ):
         st.switch_page(SETTINGS if missed.cause in (Cause.SPLIT, Cause.LANGUAGE, *_SETTINGS_HELP) else HOME)
 
 
@@ -150,7 +187,9 @@ def _ask_again(message: Message, missed: Missed) -> None:
 def _read(message: Message, missed: Missed) -> None:
     if missed.file is not None:
         resources.library().files.queue.retry(missed.file.id)
-        session().notice = _("{name} is being read. Ask again when it is ready.").format(name=missed.file.name)
+        session().notice = _("{name} is being read. Ask again when it is ready.").format(
+            name=missed.file.name
+        )
     discard_analysis(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
 
 
@@ -209,23 +248,34 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         Cause.FILTERED: _("**{file} was left out.** Only other documents were asked."),
         Cause.CUT_OFF: _("**It scores below the minimum score**, so it was left out."),
         Cause.WEAKER: _("**It fits the question much less than the best passage**, so it was left out."),
-        Cause.REORDERED: _("**A later step ranked other passages higher**, although the search had found this one."),
+        Cause.REORDERED: _(
+            "**A later step ranked other passages higher**, although the search had found this one."
+        ),
         Cause.SUMMARY: _(
-            "**The question asks for a summary**, so the central passages of each document were used instead of the "
+            "**The question asks for a summary**, so the central passages of each document were used "
+            "instead of the "
             "closest ones."
         ),
-        Cause.CONDENSED: _("**The question was reworded:** “{question}”. Your exact words do find this passage."),
+        Cause.CONDENSED: _(
+            "**The question was reworded:** “{question}”. Your exact words do find this passage."
+        ),
         Cause.SPLIT: _(
             "**It is split across two passages.** One ends in the middle of it and the next "
             "continues, so neither says all of it. Longer passages or more overlap keep such text "
             "together: see Settings."
         ),
-        Cause.ADDED_SINCE: _("**It can be found now.** The document had not been read yet when this answer was given."),
+        Cause.ADDED_SINCE: _(
+            "**It can be found now.** The document had not been read yet when this answer was given."
+        ),
         Cause.LANGUAGE: _(
-            "**The document is in {written}, and the question in {asked}.** The built-in search is weak across languages."
+            "**The document is in {written}, and the question in {asked}.** The built-in search is weak "
+            "across languages."
         ),
         Cause.TOP_K: top_k,
-        Cause.FAR: _("**The question has too little in common with this passage** to find it. A few of its words would help."),
+        Cause.FAR: _(
+            "**The question has too little in common with this passage** to find it. A few of its words "
+            "would help."
+        ),
         Cause.NO_TEXT: no_text,
         Cause.READING: _("**{file} is still being read.** You can ask about it as soon as it is ready."),
         Cause.STOPPED: _("**Reading {file} was stopped** before it was finished."),
@@ -237,7 +287,9 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
 def button_text(missed: Missed) -> str:
     more = with_passage_words = _("Open settings")
     if missed.ask is not None:
-        more = ngettext("Read {number} passage", "Read {number} passages", missed.ask.top_k).format(number=missed.ask.top_k)
+        more = ngettext("Read {number} passage", "Read {number} passages", missed.ask.top_k).format(
+            number=missed.ask.top_k
+        )
         with_passage_words = _("Ask with words from the passage")
     return {
         Cause.NOT_LOOKED: _("Search my documents"),

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
+from lectern.local_models import (
+    CatalogueModel,
+    first_usable_model,
+    memory_for_models,
+    model_name,
+    suggested_model,
+)
 from lectern.schema import Message
 from lectern.settings import models_are_locked
 from lectern.ui import labels, navigation, resources
@@ -48,11 +54,16 @@ def model_offer(message: Message) -> None:
     state = resources.model_downloads().state(model)
     with st.container(key="model_offer", border=True):
         if state is not None and state.state in ("running", "checking"):
-            st.markdown(_("Installing {name}. You can keep asking questions meanwhile.").format(name=model.name))
+            st.markdown(
+                _("Installing {name}. You can keep asking questions meanwhile.").format(name=model.name)
+            )
             download_bar(model)
             return
         st.markdown(
-            _("A language model reads passages like these and answers in its own words. It is free and runs on this computer.")
+            _(
+                "A language model reads passages like these and answers in its own words. It is free "
+                "and runs on this computer."
+            )
         )
         if state is not None:
             download_problem(model, state)
@@ -63,7 +74,9 @@ def model_offer(message: Message) -> None:
             if state is not None:
                 install = _("Continue installing {name}").format(name=model.name)
             if state is None or state.state == "stopped":
-                st.button(install, key="install_model", type="primary", on_click=start_download, args=(model,))
+                st.button(
+                    install, key="install_model", type="primary", on_click=start_download, args=(model,)
+                )
             st.page_link(navigation.SETTINGS, label=_("Other models"))
             _decline(message)
 
@@ -94,7 +107,9 @@ def _model_to_install() -> CatalogueModel | None:
     """The model of the current download, else of a partial download, else the first that fits into memory."""
     downloads = resources.model_downloads()
     started = (model for model in downloads.catalogue if downloads.state(model) is not None)
-    return downloads.current or next(started, None) or suggested_model(memory_for_models(), downloads.catalogue)
+    return (
+        downloads.current or next(started, None) or suggested_model(memory_for_models(), downloads.catalogue)
+    )
 
 
 def _ask_again_offer(message: Message, setting: str) -> None:
@@ -102,13 +117,25 @@ def _ask_again_offer(message: Message, setting: str) -> None:
         text = _("{name} is on this computer and can answer this in its own words.")
         st.markdown(text.format(name=label(model_name(setting))))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(_("Ask again with the model"), key="ask_model", type="primary", on_click=_ask, args=(message.id, setting))
+            st.button(
+                _("Ask again with the model"),
+                key="ask_model",
+                type="primary",
+                on_click=_ask,
+                args=(message.id, setting),
+            )
             _decline(message)
 
 
 def _decline(message: Message) -> None:
     declined = session().chat.declined_model
-    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=declined.add, args=(message.conversation_id,))
+    st.button(
+        _("Not now"),
+        key="decline_model",
+        type="tertiary",
+        on_click=declined.add,
+        args=(message.conversation_id,),
+    )
 
 
 def _ask(message_id: str, setting: str) -> None:

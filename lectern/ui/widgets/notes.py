@@ -34,12 +34,16 @@ def keep_answer(message: Message) -> None:
     numbers = {source.number: number for number, source in enumerate(message.cited, 1)}
     sources = [replace(source, number=numbers[source.number]) for source in message.cited]
     mark = f"*{_('Not sure')}*\n\n" if message.facts is not None and message.facts.is_unsure else ""
-    _keep(mark + renumber(message.text, numbers), sources, question=message.ask.question if message.ask else "")
+    _keep(
+        mark + renumber(message.text, numbers), sources, question=message.ask.question if message.ask else ""
+    )
 
 
 def keep_quote(source: Source, answer: str) -> None:
     """Adds the quoted parts of a passage, or all of it."""
-    quotes = "\n".join(source.text[start:end] for start, end in quoted_places(answer, source.number, source.text))
+    quotes = "\n".join(
+        source.text[start:end] for start, end in quoted_places(answer, source.number, source.text)
+    )
     _keep(f"{quoted_markdown(quotes or source.text)} [1]", [replace(source, number=1)])
 
 
@@ -92,7 +96,9 @@ def export_notes(notes: Sequence[Note]) -> None:
         return
     with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):
         st.checkbox(_("Choose notes"), key="notes_choosing", persist_state="session")
-        chosen = [note for note in notes if widget(_checkbox_key(note))] if widget("notes_choosing") else notes
+        chosen = (
+            [note for note in notes if widget(_checkbox_key(note))] if widget("notes_choosing") else notes
+        )
         count = ngettext("{number} note", "{number} notes", len(chosen)).format(number=numeral(len(chosen)))
         st.caption(count if chosen else _("Select notes in the list."))
         title = _("Notes")
@@ -119,7 +125,14 @@ def undo_line() -> None:
         return
     with st.container(key="note_deleted", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(_("Note deleted."), width="content")
-        st.button(_("Undo"), key="note_undo", type="tertiary", icon=":material/undo:", on_click=_put_back, args=(deleted,))
+        st.button(
+            _("Undo"),
+            key="note_undo",
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=_put_back,
+            args=(deleted,),
+        )
 
 
 def draw_notes(notes: Sequence[Note]) -> None:
@@ -138,7 +151,11 @@ def draw_notes(notes: Sequence[Note]) -> None:
 
 def _question(note: Note) -> None:
     if widget("notes_choosing"):
-        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_checkbox_key(note), persist_state="session")
+        st.checkbox(
+            label(labels.excerpt(note.question)) or _("This note"),
+            key=_checkbox_key(note),
+            persist_state="session",
+        )
     elif note.question:
         st.markdown(f"**{label(labels.excerpt(note.question))}**")
 
@@ -166,7 +183,9 @@ def _place(source: Source) -> str:
 
 
 def _draw_editor(note: Note) -> None:
-    st.text_area(_("Note text"), key=_editor_key(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
+    st.text_area(
+        _("Note text"), key=_editor_key(note), height="content", max_chars=TEXT_CHARS, persist_state="session"
+    )
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
         st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)

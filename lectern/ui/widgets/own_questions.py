@@ -52,7 +52,8 @@ def _use() -> None:
     questions = [question for row in range(1, ROWS + 1) if (question := _read_row(row))]
     if not questions:
         state.problem = Problem(
-            _("You have not typed a question yet."), _("Type at least one, and choose the document that has the answer.")
+            _("You have not typed a question yet."),
+            _("Type at least one, and choose the document that has the answer."),
         )
         return
     name = _("My questions, {when}").format(when=day_and_time(time.time()))

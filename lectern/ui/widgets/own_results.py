@@ -1,4 +1,5 @@
-"""The results of a small question set in words: how many answers were right, and each question with its answer."""
+"""The results of a small question set in words: how many answers were right, and each question with its
+answer."""
 
 from __future__ import annotations
 

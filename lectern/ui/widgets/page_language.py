@@ -1,5 +1,5 @@
-"""Sets the language of the page for browsers and screen readers, translates Streamlit's own texts, and draws the choices of
-language and appearance."""
+"""Sets the language of the page for browsers and screen readers, translates Streamlit's own texts, and draws
+the choices of language and appearance."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def language_choice() -> None:
 
 def _save() -> None:
     library = resources.get_index().library
-    library.update_settings(library.settings.model_copy(update={"language": str(widget("set_language") or "")}))
+    library.update_settings(
+        library.settings.model_copy(update={"language": str(widget("set_language") or "")})
+    )
 
 
 def appearance_choice() -> None:
@@ -92,7 +94,11 @@ def appearance_choice() -> None:
     known = st.context.cookies.get(APPEARANCE_COOKIE, "") if chosen is None else chosen
     fill_widget("set_appearance", known if known in names else "")
     st.selectbox(
-        _("Light or dark"), list(names), key="set_appearance", format_func=names.__getitem__, on_change=_choose_appearance
+        _("Light or dark"),
+        list(names),
+        key="set_appearance",
+        format_func=names.__getitem__,
+        on_change=_choose_appearance,
     )
     st.caption(_("The colours of the screens, in this browser only."))
 

@@ -1,5 +1,5 @@
-"""The side panel: a cited passage, or an analysis of an answer. On a phone it covers the screen. The session and the address
-of the page contain its kind, message and number, so that a reload shows the same."""
+"""The side panel: a cited passage, or an analysis of an answer. On a phone it covers the screen. The session
+and the address of the page contain its kind, message and number, so that a reload shows the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from lectern.ui.widgets.sentence_support import draw_sentences, find_evidence, s
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The content of the panel. `number` is the number of the passage, sentence or call, if the kind has one."""
+    """The content of the panel. `number` is the number of the passage, sentence or call, if the kind has
+    one."""
 
     kind: str
     message: Message
@@ -40,7 +41,8 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`title` is plain text, or "" if the content does not exist; `draw` fills the panel; `source` is the passage in it."""
+    """`title` is plain text, or "" if the content does not exist; `draw` fills the panel; `source` is the
+    passage in it."""
 
     title: Callable[[Opened], str]
     draw: Callable[[Opened], None]
@@ -87,11 +89,27 @@ def _frame(title: str, source: Source | None = None, message: Message | None = N
             st.html(f'<b title="{whole}">{breakable(title)}</b>' + (place and f"<span>{place}</span>"))
             if source is not None and message is not None:
                 icon, quote = ":material/bookmark_add:", (source, message.text)
-                st.button(_("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=quote)
+                st.button(
+                    _("Keep as a note"),
+                    key="keep_quote",
+                    icon=icon,
+                    type="tertiary",
+                    on_click=keep_quote,
+                    args=quote,
+                )
                 if resources.library().files.get(source.file_id):
                     icon, place_of = ":material/open_in_full:", (source.file_id, _cited(source, message))
-                    st.button(_("Open"), key="open_document", icon=icon, type="tertiary", on_click=open_document, args=place_of)
-            st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
+                    st.button(
+                        _("Open"),
+                        key="open_document",
+                        icon=icon,
+                        type="tertiary",
+                        on_click=open_document,
+                        args=place_of,
+                    )
+            st.button(
+                _("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close
+            )
         yield
 
 
@@ -120,7 +138,9 @@ def _source_title(source: Source | None, numbers: Mapping[int, int] | None = Non
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
     if source is not None:
-        passage(source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None)
+        passage(
+            source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None
+        )
 
 
 def _evidence(opened: Opened) -> Source | None:
@@ -155,9 +175,12 @@ PANELS: Mapping[str, Panel] = {
         lambda opened: _evidence(opened),
     ),
     "why": Panel(
-        lambda opened: missed_passages_title(opened.message), lambda opened: draw_missed_passages(opened.message, opened.number)
+        lambda opened: missed_passages_title(opened.message),
+        lambda opened: draw_missed_passages(opened.message, opened.number),
     ),
-    "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: draw_sentences(opened.message)),
+    "check": Panel(
+        lambda opened: sentences_title(opened.message), lambda opened: draw_sentences(opened.message)
+    ),
     "calls": Panel(_calls_title, _calls),
     "everything": Panel(reading_title, draw_offer_panel),
     "each_file": Panel(reading_title, draw_offer_panel),

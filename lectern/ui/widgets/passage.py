@@ -36,13 +36,21 @@ def calls_address(message: Message) -> str:
 
 
 def citation_clicks(
-    *, answering: bool, conversation_id: str = "", ended: str = "", last: str = "", reveal: str = "", asked: float = 0.0
+    *,
+    answering: bool,
+    conversation_id: str = "",
+    ended: str = "",
+    last: str = "",
+    reveal: str = "",
+    asked: float = 0.0,
 ) -> None:
-    """Makes a click on a citation open its passage and a click on a line of facts its calls. Escape closes the panel.
+    """Makes a click on a citation open its passage and a click on a line of facts its calls. Escape closes
+    the panel.
 
-    `last`: the id of the last message. The question box gets the focus when it changes and no answer is running.
-    `reveal`: the id of the last question. The page scrolls to it when it changes, and when it opens just after it was `asked`.
-    `ended`: the announcement for screen readers when the answer in the conversation has ended.
+    `last`: the id of the last message. The question box gets the focus when it changes and no answer is
+    running. `reveal`: the id of the last question. The page scrolls to it when it changes, and when it opens
+    just after it was `asked`. `ended`: the announcement for screen readers when the answer in the
+    conversation has ended.
     """
     state, announcement = session(), _("Your question is being answered.") if answering else ended
     answers, drawn = state.answers, time.time()
@@ -51,7 +59,13 @@ def citation_clicks(
     elif conversation_id and conversation_id == answers.awaited:
         answers.awaited, answers.ended = "", drawn
     with st.container(key="citations"):
-        data = {"open": state.panel, "answering": answering, "of": conversation_id, "last": last, "reveal": reveal}
+        data = {
+            "open": state.panel,
+            "answering": answering,
+            "of": conversation_id,
+            "last": last,
+            "reveal": reveal,
+        }
         data |= {"fresh": drawn - asked < JUST_ASKED_SECONDS}
         data |= {"announcement": announcement, "ended": answers.ended, "drawn": drawn}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
@@ -68,9 +82,15 @@ def _turn() -> None:
 
 
 def passage(
-    source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS, page_index: int | None = None
+    source: Source,
+    *,
+    answer: str = "",
+    recorded: bool = False,
+    around: int = SURROUNDING_CHARS,
+    page_index: int | None = None,
 ) -> None:
-    """Draws a passage and highlights its quoted parts. `page_index`: the visible page, if not that of the passage.
+    """Draws a passage and highlights its quoted parts. `page_index`: the visible page, if not that of the
+    passage.
 
     `recorded`: the passage is from a recording of the sample, and may not be in this library.
     """
@@ -80,7 +100,10 @@ def passage(
     except RagError as error:
         if recorded:
             st.markdown(
-                _("This is how the passage read when the answer was recorded. Add the sample documents to see its page.")
+                _(
+                    "This is how the passage read when the answer was recorded. Add the sample "
+                    "documents to see its page."
+                )
             )
         else:
             st.markdown(
@@ -89,7 +112,10 @@ def passage(
                 else label(translate(error.what))
             )
         marked = _pieces(source.text, quoted)
-        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": "", "words": _words()})
+        _PASSAGE(
+            key="passage",
+            data={"kind": "text", "before": "", "marked": marked, "after": "", "words": _words()},
+        )
         return
     data: dict[str, object] = {"kind": view.kind, "name": view.file_name, "words": _words()}
     if view.kind == "page":
@@ -119,7 +145,9 @@ def _pieces(text: str, quoted: Sequence[tuple[int, int]]) -> list[tuple[str, boo
     """The text in pieces, each with whether it is quoted."""
     edges = [0, *sorted({edge for span in quoted for edge in span}), len(text)]
     return [
-        (text[start:end], any(first <= start < last for first, last in quoted)) for start, end in pairwise(edges) if end > start
+        (text[start:end], any(first <= start < last for first, last in quoted))
+        for start, end in pairwise(edges)
+        if end > start
     ]
 
 
@@ -136,6 +164,9 @@ def _words() -> dict[str, str]:
         "back": _("Back to the passage"),
         "quoted": _("Quoted in the answer"),
         "rest": _("Rest of the passage"),
-        "unmarked": _("The passage is not marked on this page, because the position of its words is unknown, as in a scan."),
+        "unmarked": _(
+            "The passage is not marked on this page, because the position of its words is unknown, as "
+            "in a scan."
+        ),
         "read": _("Text read from this page"),
     }

@@ -1,4 +1,5 @@
-"""The map of all passages: similar ones are close together, colours are files, and the last question's sources are marked."""
+"""The map of all passages: similar ones are close together, colours are files, and the last question's
+sources are marked."""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def passage_map() -> None:
             "words": {
                 "canvas": _description(latest),
                 "others": _("Other files"),
-                "hits": _("Found for “{question}”").format(question=labels.excerpt(question)) if question else "",
+                "hits": _("Found for “{question}”").format(question=labels.excerpt(question))
+                if question
+                else "",
                 "whole": _("Show all"),
                 "closer": _("Zoom in"),
                 "farther": _("Zoom out"),
@@ -67,7 +70,10 @@ def passage_map() -> None:
 
 def _description(latest: EmbeddingMap) -> str:
     """The description of the map for screen readers."""
-    passages, documents = labels.count(len(latest.ids), "passage"), labels.count(len(latest.documents), "document")
+    passages, documents = (
+        labels.count(len(latest.ids), "passage"),
+        labels.count(len(latest.documents), "document"),
+    )
     return _(
         "Map of {passages} from {documents}; passages with a similar meaning are close "
         "together. Arrow keys move the map, plus and minus zoom. The field below finds the "
@@ -89,7 +95,10 @@ def _progress(was_drawing: bool) -> None:
     elif latest is not None and not maps.is_current(latest):
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
             age = _age(time.time() - latest.created)
-            st.caption(_("The documents have changed since this map was drawn, {age}.").format(age=age), width="content")
+            st.caption(
+                _("The documents have changed since this map was drawn, {age}.").format(age=age),
+                width="content",
+            )
             if st.button(_("Draw it again"), key="draw_map", type="tertiary", icon=":material/refresh:"):
                 maps.start()
                 st.rerun()
@@ -106,7 +115,9 @@ def _age(seconds: float) -> str:
 
 
 def _files(latest: EmbeddingMap) -> list[dict[str, object]]:
-    counts = Counter(dict(enumerate(np.bincount(latest.document_numbers, minlength=len(latest.documents)).tolist())))
+    counts = Counter(
+        dict(enumerate(np.bincount(latest.document_numbers, minlength=len(latest.documents)).tolist()))
+    )
     return [
         {"number": number, "name": latest.documents[number][1], "passages": numeral(count)}
         for number, count in counts.most_common(COLOURS)
@@ -126,9 +137,12 @@ def _hits(latest: EmbeddingMap) -> tuple[list[int], str]:
 def _last_answer() -> Message | None:
     conversations = resources.library().conversations
     latest = sorted(
-        chain(conversations.all("chat")[:1], conversations.all("query")[:1]), key=lambda conversation: -conversation.updated
+        chain(conversations.all("chat")[:1], conversations.all("query")[:1]),
+        key=lambda conversation: -conversation.updated,
     )
-    answers = (message for conversation in latest for message in reversed(conversations.messages(conversation.id)))
+    answers = (
+        message for conversation in latest for message in reversed(conversations.messages(conversation.id))
+    )
     return next((message for message in answers if message.sources), None)
 
 

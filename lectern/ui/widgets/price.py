@@ -24,8 +24,8 @@ POLL_SECONDS = 0.4  # between two checks of a price in progress
 
 
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
-    """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Until it is known, the line
-    says so."""
+    """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Until it is
+    known, the line says so."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what it takes to answer it."))
         return
@@ -87,7 +87,9 @@ def _confirm(confirm: Confirm) -> None:
     answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", confirm.answers)
     with st.container(key="confirm_price"):
         st.markdown(label(answers.format(number=confirm.answers, price=price)))
-        st.caption(_("Lectern asks first because of the limits in Settings. You can stop an answer at any time."))
+        st.caption(
+            _("Lectern asks first because of the limits in Settings. You can stop an answer at any time.")
+        )
         with st.container(horizontal=True, gap="small"):
             if st.button(_("Run anyway"), key="confirm_run", type="primary"):
                 session().confirm = None

@@ -31,11 +31,18 @@ def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
     """Draws an error. Returns the key of the clicked button."""
     pressed = None
     with st.container(key=f"problem_{key}"):
-        st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
+        st.markdown(
+            f"**{label(translate(error.what))}**"
+            + (f"  \n{label(translate(error.hint))}" if error.hint else "")
+        )
         if choices:
             with st.container(horizontal=True, gap="small"):
                 for choice in choices:
-                    if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
+                    if st.button(
+                        choice.label,
+                        key=f"{key}_{choice.key}",
+                        type="primary" if choice.primary else "secondary",
+                    ):
                         pressed = choice.key
         if ": " in error.details:  # the name of an error alone explains nothing
             with st.expander(_("Details"), type="compact"):

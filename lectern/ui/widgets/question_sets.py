@@ -29,7 +29,9 @@ def question_set() -> QuestionSet | None:
     if not sets:
         st.markdown(_("Ask questions whose answers you know, and see how often each setting finds them."))
         st.header(_("Questions"), anchor=False)
-        st.markdown(_("There are no questions yet. Type three whose answers you know, and say where each answer is."))
+        st.markdown(
+            _("There are no questions yet. Type three whose answers you know, and say where each answer is.")
+        )
         _new()
         return None
     chosen = sets.get(state.evaluate.question_set or "") or next(iter(sets.values()))
@@ -37,7 +39,11 @@ def question_set() -> QuestionSet | None:
     fill_widget("evaluate_set", chosen.id)
     with st.container(key="set_row", horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            _("Question set"), list(sets), key="evaluate_set", format_func=lambda id_: sets[id_].name, on_change=_choose
+            _("Question set"),
+            list(sets),
+            key="evaluate_set",
+            format_func=lambda id_: sets[id_].name,
+            on_change=_choose,
         )
         # A new key closes the form after each new set.
         with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}"):
@@ -46,7 +52,9 @@ def question_set() -> QuestionSet | None:
             _more(chosen)
     _facts(chosen)
     if chosen.size:
-        with st.expander(_("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as expander:
+        with st.expander(
+            _("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun"
+        ) as expander:
             if expander.open:
                 _questions(chosen)
     return chosen if chosen.size and chosen.state != "running" else None
@@ -93,7 +101,10 @@ def _from_documents() -> None:
         + (
             _("Your language model writes them, one call for each question.")
             if resources.library().settings.llm.provider != "none"
-            else _("No language model is set, so simple rules make them. Look through them and remove any that make no sense.")
+            else _(
+                "No language model is set, so simple rules make them. Look through them and remove any "
+                "that make no sense."
+            )
         )
     )
 
@@ -111,7 +122,12 @@ def _make(number: int) -> None:
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
     else:
-        state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = new_set.id, 1, None, ""
+        state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = (
+            new_set.id,
+            1,
+            None,
+            "",
+        )
 
 
 def _upload(key: str) -> None:
@@ -125,15 +141,24 @@ def _upload(key: str) -> None:
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
         return
-    state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = new_set.id, 1, None, ""
+    state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = (
+        new_set.id,
+        1,
+        None,
+        "",
+    )
     number = len(read.questions)
-    imported = ngettext("{number} question was imported.", "{number} questions were imported.", number).format(number=number)
+    imported = ngettext(
+        "{number} question was imported.", "{number} questions were imported.", number
+    ).format(number=number)
     ignored = _("These columns are not used and were ignored: {names}.").format(names=", ".join(read.ignored))
     state.notice = f"{imported} {ignored}" if read.ignored else imported
 
 
 def _facts(chosen: QuestionSet) -> None:
-    st.fragment(_draw_facts, run_every=POLL_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
+    st.fragment(_draw_facts, run_every=POLL_SECONDS if chosen.state == "running" else None)(
+        chosen.id, chosen.state
+    )
 
 
 def _draw_facts(set_id: str, state_before: str) -> None:
@@ -164,7 +189,12 @@ def _more(chosen: QuestionSet) -> None:
     evaluations = resources.library().evaluations
     fill_new_widget(f"set_name_{chosen.id}", chosen.name)
     st.text_input(
-        _("Name"), key=f"set_name_{chosen.id}", on_change=_rename, args=(chosen.id,), max_chars=80, persist_state="session"
+        _("Name"),
+        key=f"set_name_{chosen.id}",
+        on_change=_rename,
+        args=(chosen.id,),
+        max_chars=80,
+        persist_state="session",
     )
     file_name = chosen.name.replace("/", "-")
     st.download_button(
@@ -278,8 +308,12 @@ def _draw_question(question: Question) -> None:
 def expected_answer(question: Question) -> str:
     """The place of the answer and the right answer, as far as they are known."""
     where = "; ".join(place_of(place.document, place.pages) for place in question.expected)
-    right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
-    return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
+    right = (
+        _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
+    )
+    return " · ".join(filter(None, (where, right))) or _(
+        "no document or answer given: only the reply itself is judged"
+    )
 
 
 def place_of(document: str, pages: tuple[str, ...]) -> str:
@@ -302,7 +336,10 @@ def _draw_editor(question: Question) -> None:
     key = question.id
     st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
     st.multiselect(
-        _("Documents that answer it"), list(dict.fromkeys([*documents, *files])), key=f"q_docs_{key}", persist_state="session"
+        _("Documents that answer it"),
+        list(dict.fromkeys([*documents, *files])),
+        key=f"q_docs_{key}",
+        persist_state="session",
     )
     st.text_input(_("Pages, separated by commas"), key=f"q_pages_{key}", persist_state="session")
     st.text_area(_("Right answers, one per line"), key=f"q_answers_{key}", height=70, persist_state="session")
@@ -326,7 +363,9 @@ def _save(question: Question) -> None:
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
     old_places = {place.document: place for place in question.expected}
     places = tuple(
-        old_places[name] if name in old_places and old_places[name].pages == pages else ExpectedSource(name, pages)
+        old_places[name]
+        if name in old_places and old_places[name].pages == pages
+        else ExpectedSource(name, pages)
         for name in widget(f"q_docs_{key}") or ()
     )
     answers = tuple(line.strip() for line in str(widget(f"q_answers_{key}")).splitlines() if line.strip())
@@ -347,8 +386,10 @@ def missing_documents(chosen: QuestionSet) -> None:
     if missing := unknown_documents(resources.library().evaluations.questions(chosen.id)):
         listed = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
         text = ngettext(
-            "Some questions are about {number} document that is not here: {names}. Their answers cannot be found.",
-            "Some questions are about {number} documents that are not here: {names}. Their answers cannot be found.",
+            "Some questions are about {number} document that is not here: {names}. Their answers cannot "
+            "be found.",
+            "Some questions are about {number} documents that are not here: {names}. Their answers "
+            "cannot be found.",
             len(missing),
         )
         st.caption(f":material/warning: {label(text.format(number=len(missing), names=listed))}")

@@ -1,4 +1,5 @@
-"""An offer, with its price, to read every passage or to ask each document separately, and the progress of such an answer."""
+"""An offer, with its price, to read every passage or to ask each document separately, and the progress of
+such an answer."""
 
 from __future__ import annotations
 
@@ -107,7 +108,9 @@ def _describe(reading: Reading, files: int, passages: int) -> str:
     documents = labels.count(files, "document")
     if reading == "each_file":
         return _("Asks {documents}, one by one.").format(documents=documents)
-    return _("Reads {passages} of {documents}.").format(passages=labels.count(passages, "passage"), documents=documents)
+    return _("Reads {passages} of {documents}.").format(
+        passages=labels.count(passages, "passage"), documents=documents
+    )
 
 
 def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
@@ -141,7 +144,8 @@ def can_read_more(message: Message) -> bool:
 
 
 def make_offer(question: str, *, chat: bool) -> bool:
-    """A callback that makes an offer if the menu of the page says that this question reads more. Returns whether it did."""
+    """A callback that makes an offer if the menu of the page says that this question reads more. Returns
+    whether it did."""
     reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or (chat and menu_value("chat_mode") == "simple") or not question.strip():
         session().ask.offer = None
@@ -149,7 +153,9 @@ def make_offer(question: str, *, chat: bool) -> bool:
     files = menu_value("chat_files") if chat else widget("query_files")
     forget_widgets("offered_files", "offered_way")
     conversation = session().chat.conversation if chat else None
-    session().ask.offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
+    session().ask.offer = Offer(
+        question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation
+    )
     return True
 
 
@@ -163,7 +169,9 @@ def choose_reading(key: str, *, disabled: bool) -> None:
         state.ask.to_read[key] = widget(menu_key)
 
     chosen = labels.readings()[widget(menu_key)].label
-    with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
+    with st.popover(
+        chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled
+    ):
         st.radio(
             _("What to read"),
             list(labels.readings()),

@@ -50,12 +50,14 @@ def _progress() -> tuple[float, str] | None:
     if not active:
         batch.clear()
         return None
-    return share_of(batch, active), _("Reading {documents}").format(documents=labels.count(len(active), "document"))
+    return share_of(batch, active), _("Reading {documents}").format(
+        documents=labels.count(len(active), "document")
+    )
 
 
 def share_of(batch: set[str], active: Mapping[str, float]) -> float:
-    """The finished share of the batch, 0 to 1, from the progress of its active files. A finished file stays in the batch, so
-    that the bar only goes back for new files."""
+    """The finished share of the batch, 0 to 1, from the progress of its active files. A finished file stays
+    in the batch, so that the bar only goes back for new files."""
     batch.update(active)
     return sum(active.get(file_id, 1.0) for file_id in batch) / len(batch)
 

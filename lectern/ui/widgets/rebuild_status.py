@@ -20,7 +20,8 @@ def rebuild_status() -> None:
 
 
 def _draw_status(drawn: str) -> None:
-    """`drawn` is the state at the last run of the page. A new state reruns the page, which starts or stops the timer."""
+    """`drawn` is the state at the last run of the page. A new state reruns the page, which starts or stops
+    the timer."""
     library = resources.library()
     coming = library.store.versions.next_version()
     if (coming.state if coming else "") != drawn:
@@ -45,8 +46,16 @@ def _draw_status(drawn: str) -> None:
 
 def _progress(coming: IndexVersion) -> None:
     library = resources.library()
-    time_left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
-    titles = {"building": _("Rebuilding the index"), "stopped": _("Rebuilding stopped"), "failed": _("Rebuilding failed")}
+    time_left = (
+        f" · {labels.time_left(coming.seconds_left)}"
+        if coming.state == "building" and coming.seconds_left
+        else ""
+    )
+    titles = {
+        "building": _("Rebuilding the index"),
+        "stopped": _("Rebuilding stopped"),
+        "failed": _("Rebuilding failed"),
+    }
     st.progress(coming.fraction, f"{titles[coming.state]}{time_left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
@@ -56,4 +65,6 @@ def _progress(coming: IndexVersion) -> None:
             st.button(_("Stop"), key="stop_rebuild", on_click=library.store.versions.stop)
         else:
             st.button(_("Resume"), key="resume_rebuild", on_click=library.store.versions.resume)
-            st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.store.versions.give_up)
+            st.button(
+                _("Keep the index as it is"), key="give_up_rebuild", on_click=library.store.versions.give_up
+            )

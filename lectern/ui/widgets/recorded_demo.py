@@ -47,5 +47,8 @@ def recorded_question_buttons(questions: Sequence[str], take: Callable[[str], No
         for number, question in enumerate(questions):
             st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
         st.page_link(
-            navigation.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"}
+            navigation.SETTINGS,
+            label=_("Stage mode is on"),
+            icon=":material/settings:",
+            query_params={"s": "answers"},
         )

@@ -68,7 +68,13 @@ def comparison(runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Sc
     with st.container(key="compare_row", horizontal=True):
         for key, title in (("compare_first", _("First")), ("compare_second", _("Second"))):
             st.selectbox(
-                title, list(run_names), key=key, format_func=run_names.__getitem__, on_change=_open, args=("",), width=300
+                title,
+                list(run_names),
+                key=key,
+                format_func=run_names.__getitem__,
+                on_change=_open,
+                args=("",),
+                width=300,
             )
     if first == second:
         st.caption(_("Choose two different ones."))
@@ -83,7 +89,8 @@ def comparison(runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Sc
 
 
 def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
-    """The ids of both runs and of the opened question, from the address. The default are the newest runs, older one first."""
+    """The ids of both runs and of the opened question, from the address. The default are the newest runs,
+    older one first."""
     kind, *chosen = session().panel.split(".")
     if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
         return chosen[0], chosen[1], chosen[2]
@@ -104,7 +111,15 @@ def _pairs(first: Sequence[Scored], second: Sequence[Scored], metric: str) -> li
 
 
 def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]]) -> None:
-    heads = [_("Figure"), _("First"), _("Second"), _("Difference"), _("Better on"), _("Worse on"), _("Verdict")]
+    heads = [
+        _("Figure"),
+        _("First"),
+        _("Second"),
+        _("Difference"),
+        _("Better on"),
+        _("Worse on"),
+        _("Verdict"),
+    ]
     rows = []
     for metric in used:
         first, second = [pair.first for pair in pairs[metric]], [pair.second for pair in pairs[metric]]
@@ -112,10 +127,14 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]]) -> No
         assert result is not None  # there are pairs
         span = f"{_with_sign(result.value)} ({_with_sign(result.low)} … {_with_sign(result.high)})"
         cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
-        rows.append([metric_names()[metric][0], *cells, str(result.higher), str(result.lower), _verdict(result)])
+        rows.append(
+            [metric_names()[metric][0], *cells, str(result.higher), str(result.lower), _verdict(result)]
+        )
     wide_table(heads, rows, key="differences")
     number = len(pairs[used[0]])
-    count = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
+    count = ngettext(
+        "Over {number} question measured with both.", "Over {number} questions measured with both.", number
+    )
     st.caption(
         count.format(number=number)
         + " "
@@ -137,18 +156,31 @@ def _verdict(result: Difference) -> str:
         return _("no difference")
     if result.p >= SIGNIFICANCE:
         return _("may be chance, {chance}").format(chance=chance)
-    text = _("**the second is better**, {chance}") if result.value > 0 else _("**the first is better**, {chance}")
+    text = (
+        _("**the second is better**, {chance}")
+        if result.value > 0
+        else _("**the first is better**, {chance}")
+    )
     return text.format(chance=chance)
 
 
 def _questions(
-    used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], first: tuple[str, str], second: tuple[str, str], opened: str
+    used: Sequence[str],
+    pairs: Mapping[str, Sequence[Pair]],
+    first: tuple[str, str],
+    second: tuple[str, str],
+    opened: str,
 ) -> None:
     st.markdown(f"**{_('Question by question')}**")
     default = used.index("ndcg") if "ndcg" in used else 0
     with st.container(key="compare_filter", horizontal=True, vertical_alignment="bottom"):
         metric = st.selectbox(
-            _("By"), used, default, format_func=lambda name: metric_names()[name][0], key="compare_metric", width=180
+            _("By"),
+            used,
+            default,
+            format_func=lambda name: metric_names()[name][0],
+            key="compare_metric",
+            width=180,
         )
         kinds = {"better": _("Better"), "worse": _("Worse"), "same": _("Same")}
         counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
@@ -161,10 +193,15 @@ def _questions(
             required=True,
             key=f"compare_kind_{first[0]}_{second[0]}_{metric}",
         )
-    matching = sorted((pair for pair in pairs[metric] if _kind(pair) == kind), key=lambda pair: -abs(pair.second - pair.first))
+    matching = sorted(
+        (pair for pair in pairs[metric] if _kind(pair) == kind),
+        key=lambda pair: -abs(pair.second - pair.first),
+    )
     if not matching:
         st.caption(_("There are none."))
-    for pair in [pair for place, pair in enumerate(matching) if place < MAX_QUESTIONS or pair.question_id == opened]:
+    for pair in [
+        pair for place, pair in enumerate(matching) if place < MAX_QUESTIONS or pair.question_id == opened
+    ]:
         with st.container(key=f"pair_{pair.question_id}", border=pair.question_id == opened):
             with st.container(horizontal=True, vertical_alignment="center"):
                 is_open = pair.question_id == opened
@@ -181,7 +218,9 @@ def _questions(
                 _side_by_side(pair.question_id, first, second)
     if len(matching) > MAX_QUESTIONS:
         text = (
-            _("The first {number} are shown.") if kind == "same" else _("The {number} with the largest difference are shown.")
+            _("The first {number} are shown.")
+            if kind == "same"
+            else _("The {number} with the largest difference are shown.")
         )
         st.caption(text.format(number=MAX_QUESTIONS))
 

@@ -61,7 +61,9 @@ def search_options(files: Mapping[str, str]) -> None:
             help=_("The most passages an answer is based on."),
             persist_state="session",
         )
-        st.toggle(_("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session")
+        st.toggle(
+            _("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session"
+        )
         st.multiselect(
             _("Only these documents"),
             list(files),
@@ -96,7 +98,10 @@ def search_options(files: Mapping[str, str]) -> None:
         st.toggle(
             _("Varied passages"),
             key="query_diverse",
-            help=_("Prefer passages that differ over several that say the same thing (maximal marginal relevance, MMR)."),
+            help=_(
+                "Prefer passages that differ over several that say the same thing (maximal marginal "
+                "relevance, MMR)."
+            ),
             persist_state="session",
         )
         st.text_input(
@@ -104,8 +109,10 @@ def search_options(files: Mapping[str, str]) -> None:
             key="query_reranker",
             placeholder=_("None"),
             help=_(
-                "A cross-encoder reads the question and each passage together and puts them in a better order. Give its folder"
-                " or its name, such as cross-encoder/ms-marco-MiniLM-L6-v2. It must be on this computer; nothing is downloaded."
+                "A cross-encoder reads the question and each passage together and puts them in a better "
+                "order. Give its folder"
+                " or its name, such as cross-encoder/ms-marco-MiniLM-L6-v2. It must be on this "
+                "computer; nothing is downloaded."
             ),
             persist_state="session",
         )

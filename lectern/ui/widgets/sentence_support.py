@@ -1,4 +1,5 @@
-""" "Is it in the passages?": each sentence of an answer with whether its passages support it. A click opens the place."""
+""" "Is it in the passages?": each sentence of an answer with whether its passages support it. A click opens
+the place."""
 
 from __future__ import annotations
 
@@ -36,11 +37,17 @@ def read_checks(conversation_id: str | None) -> None:
 
 
 def sentence_marks(message: Message) -> list[Mark]:
-    """Marks for the sentences that the passages support weakly or not at all. Empty for an unchecked answer."""
-    titles = {"weak": _("Weak: the passages say something similar, but not all of it."), "absent": _("Not in the passages.")}
+    """Marks for the sentences that the passages support weakly or not at all. Empty for an unchecked
+    answer."""
+    titles = {
+        "weak": _("Weak: the passages say something similar, but not all of it."),
+        "absent": _("Not in the passages."),
+    }
     checked = session().answers.checks.get(message.id, ())
     return [
-        Mark(sentence.start, sentence.end, titles[sentence.verdict], f"#check-{message.id}.{sentence.verdict}")
+        Mark(
+            sentence.start, sentence.end, titles[sentence.verdict], f"#check-{message.id}.{sentence.verdict}"
+        )
         for sentence in checked
         if sentence.verdict is not None and sentence.verdict in titles
     ]
@@ -65,11 +72,16 @@ def sentences_title(message: Message) -> str:
 
 def draw_sentences(message: Message) -> None:
     checked = analysis_result(
-        _key(message), partial(_analyse, resources.library(), message), _("Checking every sentence…"), name="check"
+        _key(message),
+        partial(_analyse, resources.library(), message),
+        _("Checking every sentence…"),
+        name="check",
     )
     if checked is None:
         return
-    if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
+    if message.id not in session().answers.checks and message.id in resources.library().checks.of(
+        message.conversation_id
+    ):
         st.rerun()  # the answer was drawn without its marks
     judged = [sentence for sentence, _source in checked if sentence.verdict is not None]
     if not judged:
@@ -93,7 +105,8 @@ def draw_sentences(message: Message) -> None:
     data = {
         "words": words,
         "sentences": [
-            _sentence_data(number, sentence, source, message) for number, (sentence, source) in enumerate(checked, 1)
+            _sentence_data(number, sentence, source, message)
+            for number, (sentence, source) in enumerate(checked, 1)
         ],
     }
     _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
@@ -119,12 +132,18 @@ def _evidence(library: Library, message: Message, sentence: CheckedSentence) -> 
     return locate_sentence(library.store, message.sources[sentence.passage], sentence.evidence)
 
 
-def _sentence_data(number: int, sentence: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
+def _sentence_data(
+    number: int, sentence: CheckedSentence, source: Source | None, message: Message
+) -> dict[str, object]:
     return {
-        "text": " · ".join(cell.strip() for cell in plain(message.text[sentence.start : sentence.end]).strip("|").split("|")),
+        "text": " · ".join(
+            cell.strip() for cell in plain(message.text[sentence.start : sentence.end]).strip("|").split("|")
+        ),
         "verdict": sentence.verdict or "",
         "number": number if source else 0,
-        "place": f"{message.shown_numbers.get(source.number, source.number)} · {labels.place(source)}" if source else "",
+        "place": f"{message.shown_numbers.get(source.number, source.number)} · {labels.place(source)}"
+        if source
+        else "",
         "evidence": sentence.evidence if source else "",
         "miscited": sentence.miscited,
     }
@@ -139,7 +158,9 @@ def _analyse(library: Library, message: Message) -> Sequence[tuple[CheckedSenten
     """Each sentence with the passage that supports it. Reads the stored check, or checks and stores."""
     checked = library.checks.of(message.conversation_id).get(message.id)
     if checked is None:
-        checked = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])
+        checked = library.answer_check.sentences.check(
+            message.text, [source.text for source in message.sources]
+        )
         library.checks.keep(message.id, message.text, checked)
     return [(sentence, _evidence(library, message, sentence)) for sentence in checked]
 

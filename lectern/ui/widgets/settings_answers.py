@@ -19,7 +19,10 @@ def answer_settings() -> None:
         1,
         100,
         **saved_field("answers", "top_k"),
-        help=_("The most passages an answer is based on. A higher number covers more of your documents, but takes longer."),
+        help=_(
+            "The most passages an answer is based on. A higher number covers more of your documents, "
+            "but takes longer."
+        ),
     )
     st.toggle(_("Include weaker passages"), **saved_field("answers", "weaker"), help=weaker_help())
     _mode(_("In a chat"), "chat_mode", labels.chat_modes())

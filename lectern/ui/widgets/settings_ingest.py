@@ -15,7 +15,8 @@ from lectern.ui.widgets.settings_field import saved_field
 def passage_settings() -> None:
     st.markdown(
         _(
-            "Documents are split into passages, and answers are based on the ones that fit. Changes here apply to "
+            "Documents are split into passages, and answers are based on the ones that fit. Changes "
+            "here apply to "
             "files added from now on."
         )
     )
@@ -29,7 +30,10 @@ def passage_settings() -> None:
             step=10,
             width=220,
             **saved_field("ingest", "chunk_size"),
-            help=_("A token is about ¾ of a word. 200 works well with the built-in search; longer passages give more context."),
+            help=_(
+                "A token is about ¾ of a word. 200 works well with the built-in search; longer passages "
+                "give more context."
+            ),
         )
         st.number_input(
             _("Overlap in tokens"),
@@ -55,7 +59,9 @@ def passage_settings() -> None:
 
 
 def limit_settings() -> None:
-    st.markdown(_("Files over a limit are not read; the list says so. Changes apply to files read from now on."))
+    st.markdown(
+        _("Files over a limit are not read; the list says so. Changes apply to files read from now on.")
+    )
     ingest = resources.library().settings.ingest
     with st.container(key="limits", horizontal=True, vertical_alignment="bottom"):
         for field, name, least, most, step, meaning in _limits():
@@ -83,7 +89,8 @@ def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
             86_400,
             60,
             _(
-                "A file is given up if no page is read for this long, or after 40 times this long in total. Indexing "
+                "A file is given up if no page is read for this long, or after 40 times this long in "
+                "total. Indexing "
                 "is not counted."
             ),
         ),

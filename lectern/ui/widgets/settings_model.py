@@ -48,7 +48,10 @@ def model_settings() -> bool:
     bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
     st.markdown(
-        _("A language model writes answers from the passages found. Without one, Lectern quotes the passages themselves.")
+        _(
+            "A language model writes answers from the passages found. Without one, Lectern quotes the "
+            "passages themselves."
+        )
     )
     provider = _provider()
     if provider == "llama_cpp":
@@ -65,14 +68,20 @@ def model_settings() -> bool:
         _more(provider)
     draft, typed_key = _read_draft(), str(widget("llm_key") or "").strip()
     dirty = is_model_unsaved()
-    nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # a model without a name cannot answer
+    nameless = (
+        provider != "none" and not str(widget("llm_model") or "").strip()
+    )  # a model without a name cannot answer
     test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
     if state.report is not None and provider != "none":
         test = _report(state.report, to_save=dirty and not nameless, test=test)
     if test and draft is not None:
         local = provider == "llama_cpp"
-        with st.spinner(_("Loading the model and asking it one sentence…") if local else _("Testing the server…")):
-            state.report = _test_draft(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
+        with st.spinner(
+            _("Loading the model and asking it one sentence…") if local else _("Testing the server…")
+        ):
+            state.report = _test_draft(
+                draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True
+            )
         st.rerun()
     return dirty
 
@@ -101,10 +110,16 @@ def provider_names() -> Mapping[Provider, tuple[str, str]]:
     """The title and description of each provider."""
     return {
         "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
-        "llama_cpp": (_("On this computer"), _("A language model that Lectern runs itself. Nothing leaves this computer.")),
+        "llama_cpp": (
+            _("On this computer"),
+            _("A language model that Lectern runs itself. Nothing leaves this computer."),
+        ),
         "ollama": (
             "Ollama",
-            _("Language models on this computer or another one in your network. Nothing leaves your network."),
+            _(
+                "Language models on this computer or another one in your network. Nothing leaves your "
+                "network."
+            ),
         ),
         "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
         "openai_compatible": (
@@ -185,10 +200,18 @@ def _key(provider: Provider) -> None:
         persist_state="session",
     )
     if other is not None and not stored:
-        text = _("The saved key belongs to {address} and is sent nowhere else. Type the key for the address above.")
+        text = _(
+            "The saved key belongs to {address} and is sent nowhere else. Type the key for the address above."
+        )
         st.caption(text.format(address=label(other.origin)))
     if stored or other is not None:
-        st.button(_("Remove the saved key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
+        st.button(
+            _("Remove the saved key"),
+            key="forget_key",
+            type="tertiary",
+            on_click=forget_key,
+            args=(provider,),
+        )
 
 
 def _more(provider: Provider) -> None:
@@ -200,7 +223,10 @@ def _more(provider: Provider) -> None:
             step=512,
             key="llm_window",
             persist_state="session",
-            help=_("How many tokens (about ¾ of a word each) the model can read at once. Its maker states the number."),
+            help=_(
+                "How many tokens (about ¾ of a word each) the model can read at once. Its maker states "
+                "the number."
+            ),
         )
         st.number_input(
             _("Room for the answer"),
@@ -219,7 +245,8 @@ def _more(provider: Provider) -> None:
             key="llm_temperature",
             persist_state="session",
             help=_(
-                "0 gives nearly the same answer each time. Higher values vary the wording and stray further from the documents."
+                "0 gives nearly the same answer each time. Higher values vary the wording and stray "
+                "further from the documents."
             ),
         )
         st.number_input(
@@ -237,7 +264,10 @@ def _more(provider: Provider) -> None:
                 _("The model can call functions"),
                 key="llm_functions",
                 persist_state="session",
-                help=_("Some models can ask for a search themselves. You can then choose “Documents when needed” in a chat."),
+                help=_(
+                    "Some models can ask for a search themselves. You can then choose “Documents when "
+                    "needed” in a chat."
+                ),
             )
         if provider != "llama_cpp":
             token_prices()
@@ -253,7 +283,8 @@ def _calls(provider: Provider) -> None:
         placeholder=_("Automatic"),
         persist_state="session",
         help=_(
-            "How many calls are sent at the same time; the rest wait their turn. Leave empty for as many as the "
+            "How many calls are sent at the same time; the rest wait their turn. Leave empty for as "
+            "many as the "
             "server can take."
         ),
     )
@@ -267,7 +298,8 @@ def _calls(provider: Provider) -> None:
             key="llm_idle",
             persist_state="session",
             help=_(
-                "After this many minutes without a question, the model is unloaded from memory. The next question "
+                "After this many minutes without a question, the model is unloaded from memory. The "
+                "next question "
                 "loads it again."
             ),
         )
@@ -287,16 +319,22 @@ def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, name
         test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
         if dirty:
             st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=_discard)
-            st.caption(_("Press Test to see the server’s models, then choose one.") if nameless else _("Not saved yet"))
+            st.caption(
+                _("Press Test to see the server’s models, then choose one.")
+                if nameless
+                else _("Not saved yet")
+            )
     return test
 
 
 def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
-    """Draws the result of the last test. Returns whether to test now, because of `test` or the button in the error."""
+    """Draws the result of the last test. Returns whether to test now, because of `test` or the button in the
+    error."""
     if report.ok:
         with st.container(key="report_ok"):
             st.markdown(
-                f":material/check_circle: {label(translate(report.message))}" + (" " + _("Save to use it.") if to_save else "")
+                f":material/check_circle: {label(translate(report.message))}"
+                + (" " + _("Save to use it.") if to_save else "")
             )
     elif not test:
         again = Choice(_("Try again"), "again")
@@ -323,7 +361,8 @@ def _fill(settings: LLMSettings, fill: Callable[[str, object], None]) -> None:
 
 
 def _test_draft(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
-    """Tests the server and its model. If no model is chosen and the server has only one, tests that one if `ask` is true."""
+    """Tests the server and its model. If no model is chosen and the server has only one, tests that one if
+    `ask` is true."""
     from lectern.models import check_connection
 
     if (refused := _check_address(draft)) is not None:
@@ -334,12 +373,15 @@ def _test_draft(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     if len(report.models) == 1 and not ask:
         return replace(report, ok=True, message=_("The server answers."))
     if len(report.models) == 1:
-        return check_connection(draft.model_copy(update={"model": report.models[0]}), key, home=resources.home())
+        return check_connection(
+            draft.model_copy(update={"model": report.models[0]}), key, home=resources.home()
+        )
     return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
 
 
 def _check_address(draft: LLMSettings) -> ConnectionReport | None:
-    """A report if nothing may be sent to that address. The saved address is allowed: it may be from the settings file."""
+    """A report if nothing may be sent to that address. The saved address is allowed: it may be from the
+    settings file."""
     from lectern.models import ConnectionReport, check_address
 
     saved = resources.library().settings.llm
@@ -353,8 +395,8 @@ def _check_address(draft: LLMSettings) -> ConnectionReport | None:
 
 
 def _find_ollama() -> None:
-    """Lists the models of an Ollama at its default address. No error without an answer: it may be elsewhere, and Test reports
-    errors."""
+    """Lists the models of an Ollama at its default address. No error without an answer: it may be elsewhere,
+    and Test reports errors."""
     draft = _read_draft()
     report = _test_draft(draft, "", ask=False) if draft else None
     session().settings.report = report if report and report.models else None
@@ -382,7 +424,11 @@ def _save() -> None:
 def use_local_model(setting: str) -> None:
     """Makes a model on this computer write the answers, with the last settings for one."""
     settings = resources.library().settings
-    known = settings.llm if settings.llm.provider == "llama_cpp" else settings.connected.get("llama_cpp", LLMSettings())
+    known = (
+        settings.llm
+        if settings.llm.provider == "llama_cpp"
+        else settings.connected.get("llama_cpp", LLMSettings())
+    )
     _save_and_use(known.model_copy(update={"provider": "llama_cpp", "model": setting}))
 
 

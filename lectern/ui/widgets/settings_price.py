@@ -13,12 +13,19 @@ def limits_of_answers() -> None:
     price = resources.library().settings.price
     st.markdown(
         _(
-            "Before each answer you see how many model calls and tokens it takes, and about how long. Above these "
+            "Before each answer you see how many model calls and tokens it takes, and about how long. "
+            "Above these "
             "limits, Lectern asks first."
         )
     )
     with st.container(horizontal=True):
-        _number("ask_above_calls", _("Ask first above this many calls"), price.ask_above_calls, 10, _("0 never asks."))
+        _number(
+            "ask_above_calls",
+            _("Ask first above this many calls"),
+            price.ask_above_calls,
+            10,
+            _("0 never asks."),
+        )
         _number(
             "ask_above_tokens",
             _("Ask first above this many tokens"),
@@ -30,11 +37,15 @@ def limits_of_answers() -> None:
 
 def token_prices() -> None:
     price = resources.library().settings.price
-    st.markdown(_("For a model you pay for by the token; see the price list of its provider. 0 means it is free."))
+    st.markdown(
+        _("For a model you pay for by the token; see the price list of its provider. 0 means it is free.")
+    )
     with st.container(horizontal=True):
         _number("prompt_million", _("Price per million tokens sent"), price.prompt_million, 0.1)
         _number("completion_million", _("Price per million tokens written"), price.completion_million, 0.1)
-        st.text_input(_("Currency sign"), max_chars=5, width=130, **saved_field("price", "currency", prefix="price"))
+        st.text_input(
+            _("Currency sign"), max_chars=5, width=130, **saved_field("price", "currency", prefix="price")
+        )
 
 
 def _number(field: str, name: str, value: int | float, step: int | float, meaning: str | None = None) -> None:

@@ -26,12 +26,17 @@ def privacy_summary() -> None:
     st.header(_("Privacy"), anchor=False)
     read = (
         _(
-            "Your documents are kept on the server named under *Where your data is kept*. They are read and split "
-            "into passages on this computer, or on another one that works for the same library. Nothing is sent "
+            "Your documents are kept on the server named under *Where your data is kept*. They are read "
+            "and split "
+            "into passages on this computer, or on another one that works for the same library. Nothing "
+            "is sent "
             "anywhere else for this."
         )
         if library.shared
-        else _("Your documents are read, split into passages and searched on this computer. Nothing is sent anywhere for this.")
+        else _(
+            "Your documents are read, split into passages and searched on this computer. Nothing is "
+            "sent anywhere for this."
+        )
     )
     st.markdown(f"{read} {_sent_to_the_model(library)}")
     _keys()
@@ -42,7 +47,8 @@ def privacy_details() -> None:
         translate(describe_confinement()),
         _("Lectern collects no usage data, and its pages load nothing from elsewhere."),
         _(
-            "Web links and storage that you add, and language models that you download, are fetched from where "
+            "Web links and storage that you add, and language models that you download, are fetched "
+            "from where "
             "they are. Nobody else is told."
         ),
     ]
@@ -60,7 +66,8 @@ def _sent_to_the_model(library: Library) -> str:
     }[llm.provider]
     if where:
         return _(
-            "For each answer, the question, the passages found for it, the conversation so far and the prompts "
+            "For each answer, the question, the passages found for it, the conversation so far and the "
+            "prompts "
             "are sent to the language model at **{where}**. Whole documents are sent only when you read "
             "everything."
         ).format(where=label(where))
@@ -74,7 +81,11 @@ def _sent_to_the_model(library: Library) -> str:
 def _keys() -> None:
     """The stored keys, shortened, each with a button to remove it."""
     stored = stored_keys(resources.library().folder)
-    keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
+    keys = [
+        (provider, name, stored[provider])
+        for provider, (name, _about) in provider_names().items()
+        if provider in stored
+    ]
     if not keys:
         st.markdown(_("No keys are saved. If a language model needs one, enter it on the Model page."))
         return
@@ -82,7 +93,13 @@ def _keys() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{label(name)}** {label(mask(key.key))} · {label(key.origin)}", width="content")
             if not models_are_locked():
-                st.button(_("Remove"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
+                st.button(
+                    _("Remove"),
+                    key=f"forget_{provider}",
+                    type="tertiary",
+                    on_click=forget_key,
+                    args=(provider,),
+                )
 
 
 def library_place() -> None:
@@ -92,25 +109,32 @@ def library_place() -> None:
     st.header(_("Where your data is kept"), anchor=False)
     if library.shared:
         text = _(
-            "Documents, passages, conversations and settings are in one database on a server, {size} so far. Keys "
+            "Documents, passages, conversations and settings are in one database on a server, {size} so "
+            "far. Keys "
             "are kept on this computer only."
         )
     else:
         text = _(
-            "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
+            "Documents, passages, conversations and settings are in one folder on this computer, {size} "
+            "so far. "
             "Delete the folder and everything is gone."
         )
     place = status.name.replace("`", "")
     st.markdown(f"{text.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
     st.markdown(
         _(
-            "A copy contains everything except keys and passwords. To restore it, drop it where you add documents, "
+            "A copy contains everything except keys and passwords. To restore it, drop it where you add "
+            "documents, "
             "here or on another computer."
         )
     )
     library_copy()
-    with st.popover(_("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"):
-        st.markdown(_("Delete all conversations, and what was asked in Compare and Modes? Documents and notes stay."))
+    with st.popover(
+        _("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"
+    ):
+        st.markdown(
+            _("Delete all conversations, and what was asked in Compare and Modes? Documents and notes stay.")
+        )
         st.button(_("Delete"), key="delete_conversations", type="primary", on_click=_delete_conversations)
 
 

@@ -27,16 +27,25 @@ def titles() -> Mapping[str, tuple[str, str]]:
             _("Answer from passages"),
             _("The first call of Compact and Refine, and each call of Simple summarize and Accumulate."),
         ),
-        "refine": (_("Improve an answer"), _("Every further call of Refine and Compact, for single questions and in chats.")),
+        "refine": (
+            _("Improve an answer"),
+            _("Every further call of Refine and Compact, for single questions and in chats."),
+        ),
         "tree_summarize": (_("Summarise"), _("Each call of Tree summarize, and of Read everything.")),
-        "context_chat": (_("Answer in a chat"), _("Each message of “Documents each time” and “Follow-ups and documents”.")),
+        "context_chat": (
+            _("Answer in a chat"),
+            _("Each message of “Documents each time” and “Follow-ups and documents”."),
+        ),
         "condense_question": (
             _("Understand a follow-up"),
             _("Rewrites a follow-up as a standalone question before your documents are searched."),
         ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
         "generation": (_("Answer without documents"), _("The Generation response mode.")),
-        "react": (_("Work with tools"), _("Each call of “Step by step”. Keep the format after Thought, Action and Answer.")),
+        "react": (
+            _("Work with tools"),
+            _("Each call of “Step by step”. Keep the format after Thought, Action and Answer."),
+        ),
         "questions": (_("Write questions"), _("Writes the questions on the Evaluate page.")),
         "faithfulness": (
             _("Judge: is it in the passages?"),
@@ -67,14 +76,18 @@ def variables() -> Mapping[str, str]:
 def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
     """The list, or the prompt `opened`. `open_prompt` is a callback; "" opens the list."""
     if opened in EDITABLE:
-        st.button(_("All prompts"), icon=":material/arrow_back:", type="tertiary", on_click=open_prompt, args=("",))
+        st.button(
+            _("All prompts"), icon=":material/arrow_back:", type="tertiary", on_click=open_prompt, args=("",)
+        )
         _prompt(opened)
     else:
         _list(open_prompt)
 
 
 def _list(open_prompt: Callable[[str], None]) -> None:
-    st.markdown(_("You never need this page to use Lectern. It shows the exact instructions for the language model."))
+    st.markdown(
+        _("You never need this page to use Lectern. It shows the exact instructions for the language model.")
+    )
     st.caption(_("Click a name to read or change its text. Every version is kept."))
     if len(resources.all_indexes().all()) > 1:
         st.caption(_("Each index has its own prompts. These belong to the one that is open."))
@@ -107,7 +120,13 @@ def _prompt(name: str) -> None:
             st.button(_("Discard"), key="discard_prompt", type="tertiary", on_click=_discard, args=(name,))
             st.caption(_("Not saved yet"))
         if not history[0].built_in:
-            st.button(_("Use the built-in wording"), key="reset_prompt", type="tertiary", on_click=_reset, args=(name,))
+            st.button(
+                _("Use the built-in wording"),
+                key="reset_prompt",
+                type="tertiary",
+                on_click=_reset,
+                args=(name,),
+            )
     if len(history) > 1:
         earlier = ngettext("{number} version", "{number} versions", len(history)).format(number=len(history))
         with st.expander(earlier, key="prompt_versions", on_change="rerun") as versions:
@@ -143,7 +162,9 @@ def _texts(name: str, used: PromptVersion) -> None:
 
 def _draft(name: str) -> None:
     state = session().settings
-    typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
+    typed = tuple(
+        str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages))
+    )
     state.prompt_problem = None
     if typed == resources.library().prompts.in_use(name).texts:
         state.prompt_drafts.pop(name, None)
@@ -191,7 +212,12 @@ def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(_headline(version, used=used))
             if not used and fits(version):
-                st.button(_("Use it again"), key=f"restore_{version.name}_{version.number}", on_click=_restore, args=(version,))
+                st.button(
+                    _("Use it again"),
+                    key=f"restore_{version.name}_{version.number}",
+                    on_click=_restore,
+                    args=(version,),
+                )
         if before is None:
             st.caption(_("The wording that Lectern came with."))
         else:

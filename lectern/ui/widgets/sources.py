@@ -35,8 +35,8 @@ def add_documents(*, small: bool) -> None:
 
 
 def _dropzone(small: bool) -> None:
-    """The area to drop files. Its events rerun only this fragment, which then reruns the page: a run of the whole page right
-    after an upload could drop a click."""
+    """The area to drop files. Its events rerun only this fragment, which then reruns the page: a run of the
+    whole page right after an upload could drop a click."""
     allowed = allowed_sources()
     more = {}
     if allowed.folders:
@@ -46,7 +46,11 @@ def _dropzone(small: bool) -> None:
     if allowed.storage:
         more["storage"] = _("Storage address")
     dropzone(
-        {"link": _("Paste a link"), "text": _("Paste text")}, more, small=small, on_source=_open_dialog, on_uploaded=st.rerun
+        {"link": _("Paste a link"), "text": _("Paste text")},
+        more,
+        small=small,
+        on_source=_open_dialog,
+        on_uploaded=st.rerun,
     )
 
 
@@ -55,7 +59,9 @@ def _downloads(known: list[str]) -> None:
     if duplicates := resources.current_index().downloads.take_duplicates():
         session().notice = _duplicates_text(duplicates)
     if problems := resources.current_index().downloads.take_problems():
-        session().notice = " ".join(f"{translate(problem.what)} {translate(problem.hint)}" for problem in problems)
+        session().notice = " ".join(
+            f"{translate(problem.what)} {translate(problem.hint)}" for problem in problems
+        )
     if running != known or duplicates or problems:
         rerun_page()
     for address in running:
@@ -108,7 +114,9 @@ def _folder() -> None:
 
 
 def _database() -> None:
-    st.text_input(_("Address of the database"), key="database", placeholder="postgresql://name:password@server/database")
+    st.text_input(
+        _("Address of the database"), key="database", placeholder="postgresql://name:password@server/database"
+    )
     st.text_area(_("Query"), key="database_query", height=120, placeholder="SELECT title, body FROM notes")
     st.text_input(_("Name"), key="database_title", placeholder=_("Its table, if you leave this empty"))
     st.caption(_("Lectern only reads the database. Add the same query again to update its rows."))
@@ -123,7 +131,9 @@ def _storage() -> None:
 
 
 def _add_button(source: str, add: Callable[[], None]) -> None:
-    if st.button(_("Add to my documents"), type="primary", key=f"keep_{source}", on_click=_close_and_add, args=(add,)):
+    if st.button(
+        _("Add to my documents"), type="primary", key=f"keep_{source}", on_click=_close_and_add, args=(add,)
+    ):
         st.rerun()
 
 
@@ -141,7 +151,9 @@ def _add_links() -> None:
         library.intake.add_link(link, anywhere=anywhere)
     library.worker.start()
     if len(links) > MAX_LINKS:
-        session().notice = _("The first {number} links are being added. Add the others afterwards.").format(number=MAX_LINKS)
+        session().notice = _("The first {number} links are being added. Add the others afterwards.").format(
+            number=MAX_LINKS
+        )
 
 
 def _add_text() -> None:
@@ -159,21 +171,34 @@ def _add_text() -> None:
 
 def _add_folder() -> None:
     folder = _take_field("folder")
-    _start_download(folder, lambda into, allowed, max_mb: sources.from_folder(folder, into, allowed, max_mb=max_mb))
+    _start_download(
+        folder, lambda into, allowed, max_mb: sources.from_folder(folder, into, allowed, max_mb=max_mb)
+    )
 
 
 def _add_rows() -> None:
-    address, query, title = _take_field("database"), _take_field("database_query"), _take_field("database_title")
+    address, query, title = (
+        _take_field("database"),
+        _take_field("database_query"),
+        _take_field("database_title"),
+    )
     place = urlsplit(address)
-    name = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that the address can contain
+    name = (
+        title or f"{place.hostname or place.scheme}{place.path}"
+    )  # without the password that the address can contain
     _start_download(
-        name, lambda into, allowed, max_mb: [sources.from_database(address, query, into, allowed, title=title, max_mb=max_mb)]
+        name,
+        lambda into, allowed, max_mb: [
+            sources.from_database(address, query, into, allowed, title=title, max_mb=max_mb)
+        ],
     )
 
 
 def _add_storage() -> None:
     address = _take_field("storage")
-    _start_download(address, lambda into, allowed, max_mb: sources.from_storage(address, into, allowed, max_mb=max_mb))
+    _start_download(
+        address, lambda into, allowed, max_mb: sources.from_storage(address, into, allowed, max_mb=max_mb)
+    )
 
 
 def _take_field(key: str) -> str:

@@ -29,16 +29,22 @@ def _draw() -> None:
     stored = _("{size} on a server") if resources.library().shared else _("{size} on this computer")
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _indicator(*_search(status))
-        with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
+        with st.container(
+            key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"
+        ):
             text = (
-                _("{model} at {server}").format(model=model, server=server) if has_model else _("none: quoting exact passages")
+                _("{model} at {server}").format(model=model, server=server)
+                if has_model
+                else _("none: quoting exact passages")
             )
             if llm.provider == "llama_cpp":
                 text = _("{model} on this computer").format(model=model_name(llm.model))
             _indicator("on" if has_model else "off", _("Language model"), text)
             if not has_model:
                 st.page_link(navigation.SETTINGS, label=_("Add one"))
-        _indicator("on", _("Storage"), stored.format(size=labels.size(status.bytes_on_disk)), title=status.name)
+        _indicator(
+            "on", _("Storage"), stored.format(size=labels.size(status.bytes_on_disk)), title=status.name
+        )
 
 
 def _search(status: Status) -> tuple[str, str, str]:

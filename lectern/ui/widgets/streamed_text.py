@@ -27,8 +27,11 @@ class StreamedText:
         self._waiting = ""
         self.add("", {})
 
-    def add(self, piece: str, links: Mapping[int, str], step: str = "", numbers: Mapping[int, int] | None = None) -> None:
-        """`links` and `numbers` are those of `answer_md`. `step` is the progress of an answer without text yet."""
+    def add(
+        self, piece: str, links: Mapping[int, str], step: str = "", numbers: Mapping[int, int] | None = None
+    ) -> None:
+        """`links` and `numbers` are those of `answer_md`. `step` is the progress of an answer without text
+        yet."""
         self._begun |= bool(piece)
         if not self._begun:
             waiting = step or waiting_words()
@@ -75,4 +78,8 @@ def call_words(call: CallInFlight | None) -> str:
 
 def waiting_words() -> str:
     state = resources.library().status().embedder
-    return _("Getting ready for the first question…") if state in ("idle", "loading") else _("Reading your documents…")
+    return (
+        _("Getting ready for the first question…")
+        if state in ("idle", "loading")
+        else _("Reading your documents…")
+    )

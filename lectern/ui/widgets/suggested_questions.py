@@ -1,4 +1,5 @@
-"""Suggested first questions from the documents. They take a few seconds to generate; a line reserves their place."""
+"""Suggested first questions from the documents. They take a few seconds to generate; a line reserves their
+place."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ POLL_SECONDS = 1.0  # between two checks while they are generated
 
 
 def suggested_questions(*, box: str, new: bool = False) -> None:
-    """For a library with documents, even before the first is ready. `box` and `new` are those of `ask_in_chat`."""
+    """For a library with documents, even before the first is ready. `box` and `new` are those of
+    `ask_in_chat`."""
     pending = resources.library().suggestions.get().pending
     st.fragment(_draw_questions, run_every=POLL_SECONDS if pending else None)(box, new)
 
@@ -29,8 +31,11 @@ def _draw_questions(box: str, new: bool) -> None:
     suggestions = library.suggestions.get(() if new else tuple(menu_value("chat_files") or ()))
     if not suggestions.pending and not library.files.all(*ACTIVE, limit=1):
         stop_auto_rerun()
-    # One container of one fragment in all states: a container of another would move the list below for a moment.
-    with st.container(key="suggested" if suggestions.questions or suggestions.pending or not ready else "none_suggested"):
+    # One container of one fragment in all states: a container of another would move the list below for a
+    # moment.
+    with st.container(
+        key="suggested" if suggestions.questions or suggestions.pending or not ready else "none_suggested"
+    ):
         if not ready:
             st.caption(_("Your documents are being read. You can ask as soon as the first one is ready."))
         elif suggestions.questions:
@@ -38,7 +43,9 @@ def _draw_questions(box: str, new: bool) -> None:
         elif suggestions.pending:
             st.caption(f":shimmer[{_('Looking for questions your documents can answer…')}]")
         for number, question in enumerate(suggestions.questions):
-            if st.button(label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"):
+            if st.button(
+                label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"
+            ):
                 if ask_in_chat(question, box=box, new=new):
                     go_to_chat(session().chat.conversation)
                 st.rerun()

@@ -56,7 +56,9 @@ def verdict_line(message: Message) -> None:
             )
     elif verdict.word:
         with st.container(key=f"verdict_{message.id}"):
-            st.caption(f"{_('You said') if verdict.good else _('You said it was wrong')}: {label(verdict.word)}")
+            st.caption(
+                f"{_('You said') if verdict.good else _('You said it was wrong')}: {label(verdict.word)}"
+            )
 
 
 def _save_explanation(message_id: str, good: bool, key: str) -> None:

@@ -47,7 +47,9 @@ def viewer() -> None:
     file = library.files.get(state.document)
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
         st.html(f"<b>{breakable(file.name if file else '')}</b>")
-        st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
+        st.button(
+            _("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer
+        )
     _controls(view)
     node = next(iter(library.store.nodes([state.passage])), None) if state.passage else None
     chosen = next((span.number for span in view.spans if span.id == state.passage), 0)
@@ -134,14 +136,23 @@ def _details(node: TextNode, view: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, text, id_ in (("before", _("Previous passage"), node.prev_id), ("after", _("Next passage"), node.next_id)):
+            for key, text, id_ in (
+                ("before", _("Previous passage"), node.prev_id),
+                ("after", _("Next passage"), node.next_id),
+            ):
                 if id_:
                     st.button(
-                        text, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
+                        text,
+                        key=f"passage_{key}",
+                        type="tertiary",
+                        on_click=view_passage,
+                        args=(str(node.ref_doc_id), id_),
                     )
         if node.embedding is None:
             return
-        near = [hit for hit in library.store.search(node.embedding, MAX_NEAREST + 1) if hit.node.id_ != node.id_][:MAX_NEAREST]
+        near = [
+            hit for hit in library.store.search(node.embedding, MAX_NEAREST + 1) if hit.node.id_ != node.id_
+        ][:MAX_NEAREST]
         if near:
             st.caption(_("Closest in meaning"))
         for place, hit in enumerate(near, 1):

@@ -19,19 +19,30 @@ _ES = rf"(?:el|la|este|esta) (?:{KINDS}|autor)\b"
 _ZH = r"(?:本|该|这[篇份个本]?)?(?:文档|文件|文章|文本|手册|报告|指南|合同|(?<=[本该篇])文)[中里上]?"
 # Not "in the paper industry" or "in the article on Rome".
 _END = r"(?=\W*$|[,:]| (?:w[aehio]\w+|how|is|are|do|does|did|qu\w+|cuá\w+|comment|cómo|dónde)\b)"
-_MENTIONS = {  # of the document, of its author, and phrases such as "what does it say about" and "what happened"
+# of the document, of its author, and phrases such as "what does it say about" and "what happened"
+_MENTIONS = {
     "en": (
         rf"\b(?:according to|based on) {_THE} (?:[\w'’-]+ ){{0,3}}?{_EN}{_END},?",
         rf"\b(?:(?:mentioned|described) )?(?:in|from) {_THE} {_EN}{_END},?",
         rf"(?:\b(?:what|how) )?\b(?:do|does|did) {_THE} (?:[\w'’-]+ ){{0,3}}?{_EN}"
-        r" (?:say|tell|state|mention|describe|explain|define|discuss|cover)\b(?: (?:us|me|anything|something|about|on)\b)*",
-        rf"\b(?:do|does|did) {_THE} {_EN}(?= (?:allow|require|recommend|suggest|include|contain|list|give)\b)",
-        rf"^\W*(?:(?:what|is|are|there|anything|something|any|information|said|in {_THE} {_EN}) )+(?:about|on)\b",
+        r" (?:say|tell|state|mention|describe|explain|define|discuss|cover)\b(?: (?:us|me|anything"
+        r"|something|about|on)\b)*",
+        (
+            rf"\b(?:do|does|did) {_THE} {_EN}(?= (?:allow|require|recommend|suggest|include|contain|list"
+            r"|give)\b)"
+        ),
+        (
+            r"^\W*(?:(?:what|is|are|there|anything|something|any|information|said"
+            rf"|in {_THE} {_EN}) )+(?:about|on)\b"
+        ),
         r"\bhappen(?:ed|s)\b",
     ),
     "de": (
         rf"\b(?:laut (?:{_DE}|\w*{KINDS}\b)|(?:nach|in) {_DE}{_END}|im \w*{KINDS}{_END}),?",
-        rf"(?:\bwas )?\b(?:sagt|steht) (?:{_DE}|in {_DE}|im \w*{KINDS}\b),?(?: (?:dazu|etwas|über|zu[mr]?)\b,?)*",
+        (
+            rf"(?:\bwas )?\b(?:sagt|steht) (?:{_DE}|in {_DE}|im \w*{KINDS}\b),?(?: (?:dazu|etwas|über"
+            r"|zu[mr]?)\b,?)*"
+        ),
         r"^\W*(?:gibt es (?:etwas|informationen)|erzähle? mir(?: etwas)?) (?:über|von|zu[mr]?)\b",
         r"\b(?:geschah|geschieht|passierte?)\b",
     ),

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from ragcore.indices.document_summary.retrievers import (
         DocumentSummaryIndexEmbeddingRetriever as DocumentSummaryIndexEmbeddingRetriever,
     )
-    from ragcore.indices.document_summary.retrievers import DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever
+    from ragcore.indices.document_summary.retrievers import (
+        DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever,
+    )
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -26,13 +26,16 @@ class DocumentSummaryRetrieverMode(str, Enum):
 
 
 class DocumentSummaryIndex(NodeIndex):
-    """Writes one summary of each document when it is added. If the document fits the model's window, that is one call.
+    """Writes one summary of each document when it is added. If the document fits the model's window, that is
+    one call.
 
-    `summary_query` is the question that a summary answers, such as "Which questions does this answer?"; "" asks what the
-    document is about. A `response_synthesizer` replaces the default way of writing summaries.
+    `summary_query` is the question that a summary answers, such as "Which questions does this answer?"; ""
+    asks what the document is about. A `response_synthesizer` replaces the default way of writing summaries.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> index = DocumentSummaryIndex([TextNode("The tower is 40 m high.", "n1")], llm=ScriptedLLM(["About a tower."]))
+    >>> index = DocumentSummaryIndex(
+    ...     [TextNode("The tower is 40 m high.", "n1")], llm=ScriptedLLM(["About a tower."])
+    ... )
     >>> list(index.summaries().values())
     ['About a tower.']
     """
@@ -61,8 +64,8 @@ class DocumentSummaryIndex(NodeIndex):
         choice_top_k: int = 1,
         similarity_top_k: int = 1,
     ) -> BaseRetriever:
-        """Retrieves `choice_top_k` documents in the mode "llm", `similarity_top_k` in the mode "embedding". One call of the
-        model reads `choice_batch_size` summaries."""
+        """Retrieves `choice_top_k` documents in the mode "llm", `similarity_top_k` in the mode "embedding".
+        One call of the model reads `choice_batch_size` summaries."""
         from ragcore.indices.document_summary import retrievers
 
         if DocumentSummaryRetrieverMode(retriever_mode) is DocumentSummaryRetrieverMode.EMBEDDING:

@@ -32,7 +32,10 @@ class _ByDocument(BaseRetriever):
         hits: list[NodeWithScore] = []
         for place, score in best:
             info = self._index.nodes.get_ref_doc_info(ids[place])
-            hits += [NodeWithScore(node, score) for node in self._index.nodes.get_nodes(info.node_ids if info else ())]
+            hits += [
+                NodeWithScore(node, score)
+                for node in self._index.nodes.get_nodes(info.node_ids if info else ())
+            ]
         return hits
 
 
@@ -44,7 +47,9 @@ class DocumentSummaryIndexLLMRetriever(_ByDocument):
 
     name = "document_summary_llm"
 
-    def __init__(self, index: DocumentSummaryIndex, choice_batch_size: int = 10, choice_top_k: int = 1) -> None:
+    def __init__(
+        self, index: DocumentSummaryIndex, choice_batch_size: int = 10, choice_top_k: int = 1
+    ) -> None:
         super().__init__(index)
         self._batch = choice_batch_size
         self._top_k = choice_top_k
@@ -54,7 +59,8 @@ class DocumentSummaryIndexLLMRetriever(_ByDocument):
 
 
 class DocumentSummaryIndexEmbeddingRetriever(_ByDocument):
-    """The `similarity_top_k` documents whose summaries are nearest to the question; scores are cosines, -1 to 1."""
+    """The `similarity_top_k` documents whose summaries are nearest to the question; scores are cosines, -1 to
+    1."""
 
     name = "document_summary_embedding"
 

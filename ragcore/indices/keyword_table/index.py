@@ -44,14 +44,18 @@ class BaseKeywordTableIndex(NodeIndex):
         if max_keywords_per_chunk < 1:
             raise ValueError(f"max_keywords_per_chunk is {max_keywords_per_chunk}; it must be at least 1.")
         record = options.get("record")
-        self._most = int(self._of_this_kind(record).data["max_keywords"]) if record else max_keywords_per_chunk
+        self._most = (
+            int(self._of_this_kind(record).data["max_keywords"]) if record else max_keywords_per_chunk
+        )
         super().__init__(nodes, **options)
 
     @abstractmethod
     def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
         """At most `most` keywords, the most significant first. `asking` is True for a question. LLMErrors."""
 
-    def as_retriever(self, *, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10) -> KeywordTableRetriever:
+    def as_retriever(
+        self, *, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10
+    ) -> KeywordTableRetriever:
         """Retrieves the `num_chunks_per_query` passages that share most terms with the question."""
         from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever
 
@@ -62,9 +66,13 @@ class BaseKeywordTableIndex(NodeIndex):
         return {term: [id_ for _, id_ in row] for term, row in self._rows(terms).items()}
 
     def rank(self, terms: Sequence[str]) -> list[tuple[str, int]]:
-        """(id, number of shared terms) of all passages that share any of the terms, most first, ties in order of insertion."""
+        """(id, number of shared terms) of all passages that share any of the terms, most first, ties in order
+        of insertion."""
         shared = Counter((number, id_) for row in self._rows(terms).values() for number, id_ in row)
-        return [(id_, count) for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))]
+        return [
+            (id_, count)
+            for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))
+        ]
 
     @property
     def index_struct(self) -> IndexStruct:
@@ -89,7 +97,9 @@ class BaseKeywordTableIndex(NodeIndex):
                     rows.setdefault(term, []).append((number, id_))
             stored = self._rows(list(rows))
             self.put_entries({TERM + term: [*stored.get(term, ()), *row] for term, row in rows.items()})
-            self.put_entries({NODE + id_: terms for id_, terms in terms_by_id.items()} | {NEXT: first + len(terms_by_id)})
+            self.put_entries(
+                {NODE + id_: terms for id_, terms in terms_by_id.items()} | {NEXT: first + len(terms_by_id)}
+            )
 
         return write
 
@@ -98,13 +108,18 @@ class BaseKeywordTableIndex(NodeIndex):
         gone = set(node_ids)
         terms = [term for terms in self._entries(keys).values() for term in terms]
         rows = self._rows(terms)
-        remaining = {TERM + term: [(number, id_) for number, id_ in row if id_ not in gone] for term, row in rows.items()}
+        remaining = {
+            TERM + term: [(number, id_) for number, id_ in row if id_ not in gone]
+            for term, row in rows.items()
+        }
         self.put_entries({key: row for key, row in remaining.items() if row})
         self.delete_entries([*keys, *(key for key, row in remaining.items() if not row)])
 
     def _rows(self, terms: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
         entries = self._entries([TERM + term for term in dict.fromkeys(terms)])
-        return {key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in entries.items()}
+        return {
+            key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in entries.items()
+        }
 
     def _entries(self, keys: Sequence[str]) -> dict[str, Any]:
         return self.storage_context.index_store.entries(self._record.place, keys)
@@ -115,7 +130,9 @@ class KeywordTableIndex(BaseKeywordTableIndex):
 
     >>> from ragcore.llms import ScriptedLLM
     >>> llm = ScriptedLLM(["KEYWORDS: valve, bronze", "KEYWORDS: valve"])
-    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve("Which valve?")[0].score
+    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve(
+    ...     "Which valve?"
+    ... )[0].score
     1.0
     """
 
@@ -123,7 +140,9 @@ class KeywordTableIndex(BaseKeywordTableIndex):
 
     def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
         prompt = QUERY_KEYWORD_EXTRACT if asking else KEYWORD_EXTRACT
-        return keywords_in(self.llm.generate(LLMCall(prompt, {"text": text, "max_keywords": str(most)})).text)[:most]
+        return keywords_in(
+            self.llm.generate(LLMCall(prompt, {"text": text, "max_keywords": str(most)})).text
+        )[:most]
 
 
 class SimpleKeywordTableIndex(BaseKeywordTableIndex):
@@ -143,7 +162,9 @@ class SimpleKeywordTableIndex(BaseKeywordTableIndex):
 class RAKEKeywordTableIndex(BaseKeywordTableIndex):
     """The keywords are the highest-scoring phrases of a text by RAKE; no model is called.
 
-    >>> index = RAKEKeywordTableIndex([TextNode("The bronze valve is old."), TextNode("The steel rope is new.")])
+    >>> index = RAKEKeywordTableIndex(
+    ...     [TextNode("The bronze valve is old."), TextNode("The steel rope is new.")]
+    ... )
     >>> index.as_retriever().retrieve("bronze valve")[0].text
     'The bronze valve is old.'
     """

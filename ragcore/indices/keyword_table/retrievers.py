@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class KeywordTableRetriever(BaseRetriever):
-    """The score is the number of terms that a passage shares with the question. Passages without a shared term are omitted.
+    """The score is the number of terms that a passage shares with the question. Passages without a shared
+    term are omitted.
 
     Ties are in the order of the index. The span notes `terms`.
     """
 
     name = "keyword_table"
 
-    def __init__(self, index: BaseKeywordTableIndex, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10) -> None:
+    def __init__(
+        self, index: BaseKeywordTableIndex, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10
+    ) -> None:
         self._index = index
         self._most_keywords = max_keywords_per_query
         self._most_passages = num_chunks_per_query
@@ -30,7 +33,9 @@ class KeywordTableRetriever(BaseRetriever):
         terms = terms_of(self._index.keywords_of(query.query_str, self._most_keywords, asking=True))
         step.note(terms=terms)
         best = dict(self._index.rank(terms)[: max(self._most_passages, 0)])
-        return [NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))]
+        return [
+            NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))
+        ]
 
 
 KeywordTableSimpleRetriever = KeywordTableRetriever  # the index extracts the keywords

@@ -35,7 +35,8 @@ class SummaryIndex(NodeIndex):
         similarity_top_k: int = 1,
         choice_batch_size: int = 10,
     ) -> BaseRetriever:
-        """`similarity_top_k` is for the mode "embedding", `choice_batch_size` (passages in one call) for "llm"."""
+        """`similarity_top_k` is for the mode "embedding", `choice_batch_size` (passages in one call) for
+        "llm"."""
         from ragcore.indices.summary import retrievers
 
         match ListRetrieverMode(retriever_mode):

@@ -22,7 +22,8 @@ class SummaryIndexRetriever(BaseRetriever):
 
 
 class SummaryIndexEmbeddingRetriever(BaseRetriever):
-    """The passages nearest to the question; the score is the cosine, -1 to 1. The first query embeds the passages."""
+    """The passages nearest to the question; the score is the cosine, -1 to 1. The first query embeds the
+    passages."""
 
     name = "summary_index_embedding"
 
@@ -32,7 +33,9 @@ class SummaryIndexEmbeddingRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         nodes = self._index.nodes.nodes()
-        best = self._index.nearest.best(query, [node.get_content(MetadataMode.EMBED) for node in nodes], self._top_k)
+        best = self._index.nearest.best(
+            query, [node.get_content(MetadataMode.EMBED) for node in nodes], self._top_k
+        )
         return [NodeWithScore(nodes[place], cosine) for place, cosine in best]
 
 

@@ -33,14 +33,20 @@ class TreeRetrieverMode(str, Enum):
 
 
 class TreeIndex(NodeIndex):
-    """Each summary covers at most `num_children` passages or summaries, and there are at most `num_children` roots.
+    """Each summary covers at most `num_children` passages or summaries, and there are at most `num_children`
+    roots.
 
-    Building it takes one call per summary; those of a level run in parallel. For each passage of a new document, one call per
-    level chooses the summary to which it belongs, and the summaries above it are rewritten. So are those above deleted
-    passages. With `build_tree=False` there are no summaries and no calls; retrieval then supports only the mode "all_leaf".
+    Building it takes one call per summary; those of a level run in parallel. For each passage of a new
+    document, one call per level chooses the summary to which it belongs, and the summaries above it are
+    rewritten. So are those above deleted passages. With `build_tree=False` there are no summaries and no
+    calls; retrieval then supports only the mode "all_leaf".
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> nodes = [TextNode("The tower is 40 m high."), TextNode("The bridge is 90 m long."), TextNode("The well is dry.")]
+    >>> nodes = [
+    ...     TextNode("The tower is 40 m high."),
+    ...     TextNode("The bridge is 90 m long."),
+    ...     TextNode("The well is dry."),
+    ... ]
     >>> index = TreeIndex(nodes, num_children=2, llm=ScriptedLLM(["About two structures.", "About a well."]))
     >>> len(index.root_ids)
     2
@@ -60,12 +66,19 @@ class TreeIndex(NodeIndex):
         if num_children < 2:
             raise ValueError(f"num_children is {num_children}; a summary is of at least 2.")
         record = options.get("record")
-        data = {"num_children": num_children, "build_tree": build_tree} if record is None else self._of_this_kind(record).data
+        data = (
+            {"num_children": num_children, "build_tree": build_tree}
+            if record is None
+            else self._of_this_kind(record).data
+        )
         self.num_children, self.build_tree = int(data["num_children"]), bool(data["build_tree"])
         super().__init__(nodes, **options)
 
     def as_retriever(
-        self, retriever_mode: TreeRetrieverMode | str = TreeRetrieverMode.SELECT_LEAF, *, child_branch_factor: int = 1
+        self,
+        retriever_mode: TreeRetrieverMode | str = TreeRetrieverMode.SELECT_LEAF,
+        *,
+        child_branch_factor: int = 1,
     ) -> BaseRetriever:
         """`child_branch_factor` is the number of branches followed on each level.
 
@@ -77,7 +90,9 @@ class TreeIndex(NodeIndex):
         if mode is TreeRetrieverMode.ALL_LEAF:
             return tree.TreeAllLeafRetriever(self)
         if not self.build_tree:
-            raise ValueError(f'this index was made with build_tree=False; the mode "{mode.value}" needs the tree')
+            raise ValueError(
+                f'this index was made with build_tree=False; the mode "{mode.value}" needs the tree'
+            )
         if mode is TreeRetrieverMode.ROOT:
             return tree.TreeRootRetriever(self)
         if mode is TreeRetrieverMode.SELECT_LEAF:
@@ -110,12 +125,17 @@ class TreeIndex(NodeIndex):
     def items(self, ids: Sequence[str]) -> list[tuple[TextNode, tuple[str, ...]]]:
         """Summaries and passages in the order of `ids`, each with the ids of its children."""
         entries = self.storage_context.index_store.entries(self._record.place, [BRANCH + id_ for id_ in ids])
-        passages = {node.id_: node for node in self.nodes.get_nodes([id_ for id_ in ids if BRANCH + id_ not in entries])}
+        passages = {
+            node.id_: node
+            for node in self.nodes.get_nodes([id_ for id_ in ids if BRANCH + id_ not in entries])
+        }
         items: list[tuple[TextNode, tuple[str, ...]]] = []
         for id_ in ids:
             entry = entries.get(BRANCH + id_)
             below = tuple(entry["children"]) if entry else ()
-            items.append((TextNode(entry["text"], id_, child_ids=below), below) if entry else (passages[id_], ()))
+            items.append(
+                (TextNode(entry["text"], id_, child_ids=below), below) if entry else (passages[id_], ())
+            )
         return items
 
     def _new_data(self) -> Mapping[str, Any]:
@@ -128,7 +148,8 @@ class TreeIndex(NodeIndex):
         )
 
     def _plan_change(self, gone: Sequence[str], new: Sequence[TextNode]) -> Callable[[], None]:
-        """Compute the tree without the passages `gone` and with `new`, and return a function that stores it."""
+        """Compute the tree without the passages `gone` and with `new`, and return a function that stores
+        it."""
         if not self.build_tree:
             return lambda: None
         tree = self._tree()
@@ -149,7 +170,10 @@ class TreeIndex(NodeIndex):
             self.delete_entries([BRANCH + id_ for id_ in before if id_ not in tree.branches])
             changed = {id_: branch for id_, branch in tree.branches.items() if before.get(id_) != branch}
             self.put_entries(
-                {BRANCH + id_: {"children": branch.children, "text": branch.text} for id_, branch in changed.items()}
+                {
+                    BRANCH + id_: {"children": branch.children, "text": branch.text}
+                    for id_, branch in changed.items()
+                }
             )
             self.put_entries({ROOTS: tree.roots})
 
@@ -198,5 +222,7 @@ class TreeIndex(NodeIndex):
         with span("summaries", count=sum(map(len, levels))):
             for level in levels:
                 children = [[text(child) for child in tree.branches[id_].children] for id_ in level]
-                for id_, summary in zip(level, in_order(lambda texts: summary_of(self.llm, texts), children), strict=True):
+                for id_, summary in zip(
+                    level, in_order(lambda texts: summary_of(self.llm, texts), children), strict=True
+                ):
                     tree.branches[id_] = replace(tree.branches[id_], text=summary)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def select_texts(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int) -> list[int]:
     """The places of the `most` texts, at least one, that the model selects for the question in one call."""
     selector: BaseSelector = (
-        LLMSingleSelector(llm, embed_model=embedder) if most == 1 else LLMMultiSelector(llm, most, embed_model=embedder)
+        LLMSingleSelector(llm, embed_model=embedder)
+        if most == 1
+        else LLMMultiSelector(llm, most, embed_model=embedder)
     )
     return selector.select(texts, question).inds
 
@@ -38,7 +40,8 @@ class TreeAllLeafRetriever(BaseRetriever):
 
 
 class TreeRootRetriever(TreeAllLeafRetriever):
-    """The top summaries as passages, without a score; the passages themselves if they are too few for a summary."""
+    """The top summaries as passages, without a score; the passages themselves if they are too few for a
+    summary."""
 
     name = "tree_root"
 
@@ -54,7 +57,9 @@ class _Descending(BaseRetriever):
 
     def __init__(self, index: TreeIndex, child_branch_factor: int = 1) -> None:
         if child_branch_factor < 1:
-            raise ValueError(f"child_branch_factor is {child_branch_factor}; at least 1 branch must be followed.")
+            raise ValueError(
+                f"child_branch_factor is {child_branch_factor}; at least 1 branch must be followed."
+            )
         self._index = index
         self._most = child_branch_factor
 
@@ -85,7 +90,9 @@ class TreeSelectLeafRetriever(_Descending):
     def _select(self, query: QueryBundle, texts: Sequence[str], step: Span) -> list[tuple[int, float | None]]:
         places = list(range(len(texts)))
         if len(texts) > self._most:
-            places = select_texts(self._index.llm, self._index.embed_model, query.query_str, texts, self._most)
+            places = select_texts(
+                self._index.llm, self._index.embed_model, query.query_str, texts, self._most
+            )
         return [(place, None) for place in places]
 
 

@@ -1,7 +1,7 @@
 """The shape of a tree of summaries: the children of each summary, and which summaries a change makes stale.
 
-This module calls no model. All passages are on one level. Levels are added above them until the roots are no more than the
-children that a node may have. In a small or empty tree the passages are the roots.
+This module calls no model. All passages are on one level. Levels are added above them until the roots are no
+more than the children that a node may have. In a small or empty tree the passages are the roots.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A summary and the ids of its children in order: branches or passages. The text is "" until it is written."""
+    """A summary and the ids of its children in order: branches or passages. The text is "" until it is
+    written."""
 
     children: tuple[str, ...]
     text: str = ""
 
 
 class Branches:
-    """A mutable tree. `branches` are its inner nodes by id; the summaries of the ids in `stale` must be written again."""
+    """A mutable tree. `branches` are its inner nodes by id; the summaries of the ids in `stale` must be
+    written again."""
 
-    def __init__(self, most: int, roots: Sequence[str] = (), branches: Mapping[str, Branch] | None = None) -> None:
+    def __init__(
+        self, most: int, roots: Sequence[str] = (), branches: Mapping[str, Branch] | None = None
+    ) -> None:
         """No branch has more than `most` children."""
         self.most = most
         self.roots = list(roots)
@@ -42,7 +46,8 @@ class Branches:
             above = self.parent(above)
 
     def remove(self, id_: str) -> None:
-        """Remove a passage or branch, and every branch without remaining children. KeyError for an unknown id."""
+        """Remove a passage or branch, and every branch without remaining children. KeyError for an unknown
+        id."""
         above = self._parents.pop(id_, None)
         self.branches.pop(id_, None)
         self.stale.discard(id_)
@@ -60,10 +65,15 @@ class Branches:
             self.remove(above)
 
     def add(self, places: Iterable[tuple[str, str | None]]) -> None:
-        """Add passages under branches of the lowest level, or with None to the roots; then divide the branches above `most`."""
+        """Add passages under branches of the lowest level, or with None to the roots; then divide the
+        branches above `most`."""
         for id_, above in places:
             self._append(id_, above)
-        level = [id_ for id_ in self.branches if not any(child in self.branches for child in self.branches[id_].children)]
+        level = [
+            id_
+            for id_ in self.branches
+            if not any(child in self.branches for child in self.branches[id_].children)
+        ]
         while level:
             parents = dict.fromkeys(self.parent(id_) for id_ in level)
             for id_ in level:
@@ -76,7 +86,8 @@ class Branches:
                 self._new(group, None)
 
     def levels(self) -> list[list[str]]:
-        """The stale branches by level, lowest first. The summaries of a level depend on those of the levels before it."""
+        """The stale branches by level, lowest first. The summaries of a level depend on those of the levels
+        before it."""
         heights: dict[str, int] = {}
 
         def height(id_: str) -> int:
@@ -87,7 +98,10 @@ class Branches:
             return heights[id_]
 
         ordered = sorted(id_ for id_ in self.stale if id_ in self.branches)
-        return [[id_ for id_ in ordered if height(id_) == level] for level in sorted({height(id_) for id_ in ordered})]
+        return [
+            [id_ for id_ in ordered if height(id_) == level]
+            for level in sorted({height(id_) for id_ in ordered})
+        ]
 
     def _append(self, id_: str, above: str | None) -> None:
         if above is None:
@@ -98,7 +112,8 @@ class Branches:
         self.touch(id_)
 
     def _divide(self, id_: str) -> None:
-        """Divide a branch that is too large into parts of similar size. The new parts follow it under the same parent."""
+        """Divide a branch that is too large into parts of similar size. The new parts follow it under the
+        same parent."""
         children = self.branches[id_].children
         if len(children) <= self.most:
             return

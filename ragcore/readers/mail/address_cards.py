@@ -41,7 +41,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         text = clean(_cards_text(text))
     if not text.strip():
         raise NoTextError(
-            f"{options.name} is an address card with nothing on it.", hint="Save it again from the program it comes from."
+            f"{options.name} is an address card with nothing on it.",
+            hint="Save it again from the program it comes from.",
         )
     return Document(text, metadata={"file_name": options.name})
 
@@ -60,8 +61,12 @@ def _cards_text(cards: str) -> str:
         elif line.name in _LABELS:
             fields = line.fields if line.name in _IN_PARTS else [unescape(line.value)]
             if value := ", ".join(filter(None, fields)):
-                people[-1][f"{_LABELS[line.name]}: {value.removeprefix('tel:').removeprefix('mailto:')}"] = None
+                people[-1][f"{_LABELS[line.name]}: {value.removeprefix('tel:').removeprefix('mailto:')}"] = (
+                    None
+                )
     for card, name in zip(people, names, strict=True):
         if name and not any(each.startswith("Name: ") for each in card):
             card[f"Name: {name}"] = None
-    return "\n\n".join("\n".join(sorted(card, key=lambda each: not each.startswith("Name: "))) for card in people if card)
+    return "\n\n".join(
+        "\n".join(sorted(card, key=lambda each: not each.startswith("Name: "))) for card in people if card
+    )

@@ -24,7 +24,9 @@ def attached_texts(message: EmailMessage, inside: FilesInside) -> Iterator[tuple
             try:
                 yield name, inside.read(name, payload_of(part))
             except UnreadableFileError as error:
-                if not (isinstance(error, NoTextError) and part.get_content_maintype() == "image"):  # such as a photograph
+                if not (
+                    isinstance(error, NoTextError) and part.get_content_maintype() == "image"
+                ):  # such as a photograph
                     inside.add_unread(name)
 
 
@@ -43,10 +45,17 @@ def file_name(part: EmailMessage) -> str:
     kind = part.get_content_type()
     if name or part.get_content_maintype() != "application" or part["Content-ID"] or _SEALS.search(kind):
         return name
-    return "winmail.dat" if kind == "application/ms-tnef" else f"unnamed{mimetypes.guess_extension(kind) or ''}"
+    return (
+        "winmail.dat" if kind == "application/ms-tnef" else f"unnamed{mimetypes.guess_extension(kind) or ''}"
+    )
 
 
 def _is_content(part: EmailMessage) -> bool:
     """Whether the part is a file, and not a logo, a part of a web page or a signature."""
     looks = part.get_content_maintype() == "image" and part.get_content_disposition() != "attachment"
-    return is_attached(part) and not looks and part.get_content_type() not in _SIGNATURES and not part["Content-Location"]
+    return (
+        is_attached(part)
+        and not looks
+        and part.get_content_type() not in _SIGNATURES
+        and not part["Content-Location"]
+    )

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from ragcore.readers.encodings import decode_as
 
 _KEY = re.compile(r'((?:[^":]|"[^"]*")*):')  # a quoted parameter may contain a colon
-_FOLD = re.compile(rb"(?<!=)(?<!=\r)\r?\n[ \t]")  # after "=" in quoted-printable the space belongs to the text
+_FOLD = re.compile(
+    rb"(?<!=)(?<!=\r)\r?\n[ \t]"
+)  # after "=" in quoted-printable the space belongs to the text
 _PERSON = re.compile(r';CN=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
 _DATA = re.compile(r"data:[\w.+-]+/")  # a picture or sound in the line itself
 _CHARSET = re.compile(r"(?i);charset=\"?([\w-]+)")
@@ -18,7 +20,8 @@ _BASE64 = re.compile(r"(?i);(?:encoding=)?(?:b|base64)(?=;|$)")
 
 
 class ContentLine(NamedTuple):
-    """`name` is in capitals and without its group, `person` is the parameter CN. "ORG:Harbour;Office" has two `fields`."""
+    """`name` is in capitals and without its group, `person` is the parameter CN. "ORG:Harbour;Office" has two
+    `fields`."""
 
     name: str
     value: str

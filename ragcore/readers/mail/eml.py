@@ -9,7 +9,13 @@ from email.header import decode_header, make_header
 from email.message import EmailMessage
 from pathlib import Path
 
-from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
+from ragcore.errors import (
+    DamagedFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    NoTextError,
+    UnreadableFileError,
+)
 from ragcore.readers.base import ReadOptions, read_text, report_broken
 from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as, is_text_file
 from ragcore.readers.files_inside import FilesInside
@@ -24,7 +30,9 @@ from ragcore.schema import Document, Scalar
 SUFFIXES = (".eml", ".mht", ".mhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-_RAW_BYTES = re.compile("[\udc80-\udcff]")  # the standard library's form of other bytes than ASCII in a header
+_RAW_BYTES = re.compile(
+    "[\udc80-\udcff]"
+)  # the standard library's form of other bytes than ASCII in a header
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
 _BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library decodes line by line
@@ -34,19 +42,24 @@ _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes()
     if not data.strip():
-        raise EmptyFileError(f"{options.name} is empty.", hint="Save the message again from your mail program.")
+        raise EmptyFileError(
+            f"{options.name} is empty.", hint="Save the message again from your mail program."
+        )
     message = parse_message(data)
     if not message.keys():
         if is_text_file(path):  # a body without headers
             return Document(read_text(path, options), metadata={"file_name": options.name})
         raise DamagedFileError(
-            f"The content of {options.name} is not an email message.", hint="Save the message again from your mail program."
+            f"The content of {options.name} is not an email message.",
+            hint="Save the message again from your mail program.",
         )
     inside = FilesInside(options)
     words, broken = _message_text(message, options.name)
     text, pages = join_pages([("", words), *attached_texts(message, inside)])
     if not text.strip():
-        raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
+        raise NoTextError(
+            f"{options.name} has no text in it.", hint="Save the message again from your mail program."
+        )
     metadata: dict[str, Scalar] = {"file_name": options.name}
     if subject := header(message, "Subject"):
         metadata["title"] = subject
@@ -64,7 +77,9 @@ def header(message: EmailMessage, name: str) -> str:
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
         value = str(
-            message.get(name, "") if len(raw) <= MAX_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
+            message.get(name, "")
+            if len(raw) <= MAX_PARSED
+            else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
         )
     except (ValueError, IndexError, AttributeError, TypeError, LookupError, RecursionError, HeaderParseError):
         # The standard library's parser fails on some malformed addresses, which are then not decoded.
@@ -73,7 +88,8 @@ def header(message: EmailMessage, name: str) -> str:
 
 
 def text_or_headers(message: EmailMessage, name: str) -> tuple[str, int]:
-    """Like `_message_text`, but only the headers of a message that cannot be read, such as an encrypted one."""
+    """Like `_message_text`, but only the headers of a message that cannot be read, such as an encrypted
+    one."""
     try:
         return _message_text(message, name)
     except UnreadableFileError:
@@ -87,7 +103,9 @@ def _message_text(message: EmailMessage, name: str) -> tuple[str, int]:
         raise content.unread[0][1]
     kind = message.get_content_type()
     if kind in ("application/pkcs7-mime", "multipart/encrypted") and not content.body.strip():
-        raise EncryptedFileError(f"{name} is an encrypted message.", hint="Open it in your mail program and save its text.")
+        raise EncryptedFileError(
+            f"{name} is an encrypted message.", hint="Open it in your mail program and save its text."
+        )
     parts = [_head(message), clean(content.body).strip()]
     if content.attached:
         parts.append("Attached: " + ", ".join(content.attached))
@@ -128,12 +146,18 @@ def _content(part: EmailMessage, name: str) -> _Content:
             return _Content(unread=((file_name(part) or kind, error),))
     inner = parts_of(part)
     if kind == "message/delivery-status":  # its fields are headers (RFC 3464)
-        return _Content(tuple("\n".join(f"{key}: {header(fields, key)}" for key in fields) for fields in inner))
+        return _Content(
+            tuple("\n".join(f"{key}: {header(fields, key)}" for key in fields) for fields in inner)
+        )
     if kind == "message/rfc822":
         messages = [text_or_headers(message, name) for message in inner]
         return _Content(tuple(text for text, _ in messages), broken=sum(broken for _, broken in messages))
     contents = [(each.get_content_type(), _content(each, name)) for each in inner]
-    chosen = _choose_alternative(contents) if kind == "multipart/alternative" else [content for _, content in contents]
+    chosen = (
+        _choose_alternative(contents)
+        if kind == "multipart/alternative"
+        else [content for _, content in contents]
+    )
     return _Content(
         tuple(text for content in chosen for text in content.texts),
         tuple(name for content in chosen for name in content.attached),
@@ -143,8 +167,8 @@ def _content(part: EmailMessage, name: str) -> _Content:
 
 
 def _choose_alternative(contents: list[tuple[str, _Content]]) -> list[_Content]:
-    """From parts with their types that should have the same content, the one with most content, preferably plain text, and an
-    invitation."""
+    """From parts with their types that should have the same content, the one with most content, preferably
+    plain text, and an invitation."""
     invitations = [content for kind, content in contents if kind == "text/calendar"]
     texts = []
     for kind, content in sorted(contents, key=lambda each: each[0] != "text/plain"):  # a stable sort

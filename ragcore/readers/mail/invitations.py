@@ -1,4 +1,5 @@
-"""Calendars and invitations in mails (iCalendar, RFC 5545): the events with their times, places and descriptions."""
+"""Calendars and invitations in mails (iCalendar, RFC 5545): the events with their times, places and
+descriptions."""
 
 from __future__ import annotations
 
@@ -42,12 +43,16 @@ def read(path: Path, options: ReadOptions) -> Document:
     if _BEGINS.search(text):
         text = clean(event_text(text))
     if not text.strip():
-        raise NoTextError(f"{options.name} is a calendar without events.", hint="Export it again from your calendar program.")
+        raise NoTextError(
+            f"{options.name} is a calendar without events.",
+            hint="Export it again from your calendar program.",
+        )
     return Document(text, metadata={"file_name": options.name})
 
 
 def event_text(calendar: str) -> str:
-    """A line for each property of an event, in the order of the calendar, and empty lines between events; "" for no event."""
+    """A line for each property of an event, in the order of the calendar, and empty lines between events; ""
+    for no event."""
     events: list[list[str]] = [[]]
     within: list[str] = []
     for line in content_lines(calendar):

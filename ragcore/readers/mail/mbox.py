@@ -1,4 +1,5 @@
-"""Mailboxes: many messages in one file, each after a line `From address date` (RFC 4155, with >From quoting)."""
+"""Mailboxes: many messages in one file, each after a line `From address date` (RFC 4155, with >From
+quoting)."""
 
 from __future__ import annotations
 
@@ -24,11 +25,14 @@ _QUOTED = re.compile(rb"(?m)^>(>*From )")
 def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes().replace(b"\r\n", b"\n")
     if not data.strip():
-        raise EmptyFileError(f"{options.name} is empty.", hint="Export the mailbox again from your mail program.")
+        raise EmptyFileError(
+            f"{options.name} is empty.", hint="Export the mailbox again from your mail program."
+        )
     begins = list(_BEGIN.finditer(data)) or list(_ALONE.finditer(data))
     if not begins:
         raise DamagedFileError(
-            f"The content of {options.name} is not a mailbox.", hint="Export the mailbox again from your mail program."
+            f"The content of {options.name} is not a mailbox.",
+            hint="Export the mailbox again from your mail program.",
         )
     pages: list[tuple[str, str]] = []
     inside = FilesInside(options)
@@ -44,7 +48,8 @@ def read(path: Path, options: ReadOptions) -> Document:
     text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
-            f"{options.name} contains messages without text.", hint="Export the mailbox again from your mail program."
+            f"{options.name} contains messages without text.",
+            hint="Export the mailbox again from your mail program.",
         )
     inside.report()
     report_broken(options, broken)

@@ -1,4 +1,5 @@
-"""Parses messages, including those of old and careless programs with a broken format, so that each has its body."""
+"""Parses messages, including those of old and careless programs with a broken format, so that each has its
+body."""
 
 from __future__ import annotations
 
@@ -14,11 +15,14 @@ from email.parser import BytesFeedParser, BytesHeaderParser
 from functools import lru_cache
 
 _FIRST_HEADER = re.compile(
-    rb"(?mi)^(?:From|To|Subject|Date|Received|Return-Path|Delivered-To|Message-ID|MIME-Version|Reply-To|Sender|X-[\w-]+):"
+    rb"(?mi)^(?:From|To|Subject|Date|Received|Return-Path|Delivered-To|Message-ID|MIME-Version|Reply-To"
+    rb"|Sender|X-[\w-]+):"
 )
 _HEADERS_OF_MAIL = re.compile(
-    r"(?i)(?:from|to|cc|bcc|subject|date|received|return-path|delivered-to|message-id|mime-version|reply-to|sender|references"
-    r"|in-reply-to|importance|priority|precedence|user-agent|organization|thread-\w+|errors-to|dkim-\w+|authentication-results"
+    r"(?i)(?:from|to|cc|bcc|subject|date|received|return-path|delivered-to|message-id|mime-version"
+    r"|reply-to|sender|references"
+    r"|in-reply-to|importance|priority|precedence|user-agent|organization|thread-\w+|errors-to|dkim-\w+"
+    r"|authentication-results"
     r"|received-spf|auto-submitted|[ax]-.*|arc-.*|list-.*|resent-.*|content-.*|disposition-.*|feedback-.*)"
 )
 _BOUNDARY = re.compile(rb"(?m)^--(\S{1,200})[ \t]*\r?\n(?=Content-[\w-]+:)")
@@ -164,7 +168,9 @@ def _restore_body(message: EmailMessage) -> None:
     if not any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in message.defects):
         return
     items = [(key, str(value)) for key, value in message.raw_items()]
-    first = next((place for place, (key, _) in enumerate(items) if not _HEADERS_OF_MAIL.fullmatch(key)), len(items))
+    first = next(
+        (place for place, (key, _) in enumerate(items) if not _HEADERS_OF_MAIL.fullmatch(key)), len(items)
+    )
     lines = [f"{key}: {value}" for key, value in items[first:]]
     for key, _ in items[first:]:
         del message[key]
@@ -174,17 +180,22 @@ def _restore_body(message: EmailMessage) -> None:
 
 
 def _restore_parts(part: EmailMessage, depth: int = 0) -> None:
-    """Find the parts of a multipart with a wrong boundary, and of a forwarded message in base64, which is not allowed."""
+    """Find the parts of a multipart with a wrong boundary, and of a forwarded message in base64, which is not
+    allowed."""
     if part.get_content_maintype() == "multipart" and not part.is_multipart():
         raw = _raw(part)
         if depth > MAX_DEPTH:
             _flatten_parts(part)
         elif boundary := _BOUNDARY.search(raw):
-            again = _parse(b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), boundary[1]) + raw)
+            again = _parse(
+                b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), boundary[1]) + raw
+            )
             part.set_payload(again.get_payload())
         else:
             del part["Content-Type"]
-            part["Content-Type"] = "text/html" if re.search(rb"(?i)<html|<body|<p>|<div", raw[:4_000]) else "text/plain"
+            part["Content-Type"] = (
+                "text/html" if re.search(rb"(?i)<html|<body|<p>|<div", raw[:4_000]) else "text/plain"
+            )
     elif part.get_content_type() == "message/rfc822" and part.is_multipart():
         inner = next(part.iter_parts(), None)
         if isinstance(inner, EmailMessage) and not inner.keys() and (raw := _raw(inner).strip()):

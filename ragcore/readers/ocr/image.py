@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 PARSERS = ("PIL.ImageOps",)
 
-SMALL_SIDE = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
+# pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
+SMALL_SIDE = 1000
 ENLARGEMENT = 2.5
 MAX_SIDE = 2000  # pixels of the longer side of a rendered picture
 
@@ -36,7 +37,8 @@ def read(path: Path, options: ReadOptions) -> Document:
     text, spans = join_pages(pages)
     if not text:
         raise report.unread_text() or NoTextError(
-            f"{options.name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."
+            f"{options.name} is a picture, and no text was found in it.",
+            hint="Add a larger or sharper picture of the text.",
         )
     for error in report.errors():
         options.on_loss(error)
@@ -45,7 +47,9 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionReport) -> Iterator[str]:
     with _open(path, options.name) as picture:
-        count = 1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)  # frames of an animation have the same text
+        count = (
+            1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)
+        )  # frames of an animation have the same text
         for frame in range(count):
             picture.seek(frame)
             upright = _upright(picture, options.name)
@@ -58,8 +62,8 @@ def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionRepo
 
 
 def render_picture(path: Path, page_index: int, *, turn: int = 0) -> bytes:
-    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError if it has no such
-    page; DamagedFileError, TooLargeError."""
+    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError if
+    it has no such page; DamagedFileError, TooLargeError."""
     with _open(path, path.name) as picture:
         if not 0 <= page_index < getattr(picture, "n_frames", 1):
             raise InputError(f"{path.name} has no page {page_index + 1}.", hint="Choose a page that it has.")
@@ -85,7 +89,8 @@ def _open(path: Path, name: str) -> Iterator[Image]:
         raise _too_large(name) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise DamagedFileError(
-            f"{name} could not be read: it is damaged, or not a picture.", hint="Open it in a viewer and save it again."
+            f"{name} could not be read: it is damaged, or not a picture.",
+            hint="Open it in a viewer and save it again.",
         ) from error
 
 

@@ -17,7 +17,8 @@ STEPS = 10_000  # per width and height of a page; positions are rounded to steps
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """`words`: text, x0, top, x1 and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
+    """`words`: text, x0, top, x1 and bottom, in STEPS of the page after it was turned `turn` degrees
+    clockwise."""
 
     turn: int
     words: Sequence[tuple[str, int, int, int, int]]
@@ -42,11 +43,16 @@ class PageWords:
         turn, words = data
         if turn not in (0, 90, 180, 270):
             raise ValueError(f"a page cannot be turned by {turn!r} degrees")
-        return cls(turn, [(str(text), int(x0), int(top), int(x1), int(bottom)) for text, x0, top, x1, bottom in words])
+        return cls(
+            turn,
+            [(str(text), int(x0), int(top), int(x1), int(bottom)) for text, x0, top, x1, bottom in words],
+        )
 
     def to_bytes(self) -> bytes:
         """Compressed: about 5 KB for a full page."""
-        return zlib.compress(json.dumps(self.as_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
+        return zlib.compress(
+            json.dumps(self.as_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PageWords:
@@ -54,7 +60,9 @@ class PageWords:
 
     def highlight_boxes(self, quote: str, parts: Sequence[tuple[int, int]] | None = None) -> list[Box]:
         """Like `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
-        letters = [(letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])]
+        letters = [
+            (letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])
+        ]
         boxes: list[Box] = []
         for places in quote_runs(letters, *marked_letters(quote, parts)):
             boxes += map(_percent, lines_of([self.words[place][1:] for place in places]))

@@ -1,7 +1,8 @@
-"""Text recognition with rapidocr, a Python package that includes its models (https://github.com/RapidAI/RapidOCR).
+"""Text recognition with rapidocr, a Python package that includes its models
+(https://github.com/RapidAI/RapidOCR).
 
-Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is not used, because it also turns
-upright lines; `ragcore.readers.ocr.recognition` turns pages instead.
+Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is not used, because it
+also turns upright lines; `ragcore.readers.ocr.recognition` turns pages instead.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def is_installed() -> bool:
 
 
 def reads(language: str) -> bool:
-    """Whether its models know the letters of a language (ISO 639-1). They do not know Greek letters with accents."""
+    """Whether its models know the letters of a language (ISO 639-1). They do not know Greek letters with
+    accents."""
     return language not in ("ar", "el", "he", "hi", "ko", "ru", "th")
 
 
@@ -57,7 +59,9 @@ def _engine() -> Any:
     # Without a path, rapidocr would download the model.
     models = {f"{part}.model_path": path for part, path in _models().items()}
     settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": MAX_SIDE}
-    return RapidOCR(params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}})
+    return RapidOCR(
+        params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}}
+    )
 
 
 def read_lines(picture: Image, name: str) -> RecognisedPage:
@@ -72,7 +76,11 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     horizontal = reading_order([box for box in boxes if not _is_vertical(corners[box.line])])
     vertical = [([box], True) for box in boxes if _is_vertical(corners[box.line])]
     for row, starts_paragraph in [*horizontal, *vertical]:
-        words = [word for box in row for word in _words(corners[box.line], output.txts[box.line], output.scores[box.line])]
+        words = [
+            word
+            for box in row
+            for word in _words(corners[box.line], output.txts[box.line], output.scores[box.line])
+        ]
         lines.append(Line(tuple(words), starts_paragraph, sum(_capacity(corners[box.line]) for box in row)))
     page = RecognisedPage(lines, picture.width, picture.height)
     if page.confidence >= MIN_CONFIDENCE or sum(line.letters for line in lines) >= MIN_UNREAD:
@@ -80,10 +88,14 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     # The output has no lines without any known letter.
     detected = _engine()(pixels, use_cls=False, use_rec=False).boxes
     capacity = sum(map(_capacity, detected.tolist())) if detected is not None else 0
-    return replace(page, candidates=[*lines, Line((), capacity=capacity - sum(line.capacity for line in lines))])
+    return replace(
+        page, candidates=[*lines, Line((), capacity=capacity - sum(line.capacity for line in lines))]
+    )
 
 
-_Corners = list[list[float]]  # x and y of the four corners of a line, clockwise from the start of its upper side
+_Corners = list[
+    list[float]
+]  # x and y of the four corners of a line, clockwise from the start of its upper side
 
 
 def _deskew(lines: Sequence[_Corners]) -> list[Box]:
@@ -118,7 +130,9 @@ def _words(corners: _Corners, text: str, score: float) -> Iterator[Word]:
         begin, end = ((corners[1], corners[0]), (corners[2], corners[3]))
     for match in _WORDS.finditer(text):
         points = [
-            _interpolate(edge, to, place / len(text)) for place in match.span() for edge, to in zip(begin, end, strict=True)
+            _interpolate(edge, to, place / len(text))
+            for place in match.span()
+            for edge, to in zip(begin, end, strict=True)
         ]
         across, down = [x for x, _ in points], [y for _, y in points]
         joined = match.start() > 0 and not text[match.start() - 1].isspace()
@@ -130,13 +144,16 @@ def _interpolate(begin: Sequence[float], end: Sequence[float], share: float) -> 
 
 
 def _capacity(corners: _Corners) -> int:
-    """The number of squares that fit into the line. A square has one character of Chinese or about two Latin letters."""
+    """The number of squares that fit into the line. A square has one character of Chinese or about two Latin
+    letters."""
     shorter, longer = sorted((math.dist(corners[0], corners[1]), math.dist(corners[0], corners[3])))
     return round(longer / max(shorter, 1.0))
 
 
 def _confidence(corners: _Corners, text: str, score: float) -> float:
     """0 to 1, from the score and from the number of characters compared to the size of the line."""
-    density = min(sum(not sign.isspace() for sign in text) / max(KNOWN_DENSITY * _capacity(corners), 1.0), 1.0)
+    density = min(
+        sum(not sign.isspace() for sign in text) / max(KNOWN_DENSITY * _capacity(corners), 1.0), 1.0
+    )
     known = reads(language_of(text))
     return density * min(max((score - KNOWN_SCORE) / (1 - KNOWN_SCORE), 0.0), 1.0) if known else 0.0

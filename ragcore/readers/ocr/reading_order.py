@@ -7,7 +7,9 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-MAX_CROSSING = 0.25  # maximum share of the lines that cross the gap between two columns, such as titles and footers
+MAX_CROSSING = (
+    0.25  # maximum share of the lines that cross the gap between two columns, such as titles and footers
+)
 MIN_LINES = 3  # minimum number of lines on each side of such a gap
 FULL_LINE = 0.6  # of a column's width: a line of running text is longer, a cell of a table shorter
 LONG_LINE = 8  # line heights: a line of running text is longer, a cell of a table shorter
@@ -15,7 +17,8 @@ PARAGRAPH_SPACE = 0.8  # minimum line heights between two paragraphs
 
 
 class Box(NamedTuple):
-    """A line's rectangle on the upright page, in pixels; y grows downwards. `line`: its index in the list of lines."""
+    """A line's rectangle on the upright page, in pixels; y grows downwards. `line`: its index in the list of
+    lines."""
 
     x0: float
     top: float
@@ -36,7 +39,8 @@ Row = list[Box]
 
 
 def reading_order(boxes: Sequence[Box]) -> list[tuple[Row, bool]]:
-    """Rows in reading order, and whether each begins a paragraph. A row has the boxes that are side by side."""
+    """Rows in reading order, and whether each begins a paragraph. A row has the boxes that are side by
+    side."""
     gap = _find_gap(boxes)
     if gap is None:
         return _rows(boxes)
@@ -48,7 +52,11 @@ def _split(boxes: Sequence[Box], gap: float) -> Iterator[list[Box]]:
     by_middle = sorted(boxes, key=lambda box: box.middle)
     for crosses, group in groupby(by_middle, key=lambda box: box.x0 < gap < box.x1):
         part = list(group)
-        columns = [part] if crosses else [[box for box in part if box.x1 <= gap], [box for box in part if box.x1 > gap]]
+        columns = (
+            [part]
+            if crosses
+            else [[box for box in part if box.x1 <= gap], [box for box in part if box.x1 > gap]]
+        )
         yield from filter(None, columns)
 
 
@@ -91,7 +99,9 @@ def _overlap(one: Sequence[Box], other: Sequence[Box]) -> bool:
 def _rows(boxes: Sequence[Box]) -> list[tuple[Row, bool]]:
     rows: list[Row] = []
     for box in sorted(boxes, key=lambda box: box.middle):
-        if rows and abs(box.middle - median(each.middle for each in rows[-1])) < 0.5 * min(box.height, rows[-1][0].height):
+        if rows and abs(box.middle - median(each.middle for each in rows[-1])) < 0.5 * min(
+            box.height, rows[-1][0].height
+        ):
             rows[-1].append(box)
         else:
             rows.append([box])

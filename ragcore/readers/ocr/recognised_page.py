@@ -17,7 +17,8 @@ MIN_TEXT_SHARE = 0.5  # minimum share of the letters in such words in a picture 
 
 
 class Word(NamedTuple):
-    """A word and its box in pixels of the picture; y grows downwards. `confidence`: 0 to 1, comparable between engines.
+    """A word and its box in pixels of the picture; y grows downwards. `confidence`: 0 to 1, comparable
+    between engines.
 
     A `joined` word has no space before it, as in Chinese.
     """
@@ -40,7 +41,8 @@ class Word(NamedTuple):
 class Line:
     """The words of a line in reading order. `starts_paragraph` is true if there is space above it.
 
-    `capacity` is about the number of characters that fit into its box, from engines that find lines before they read them.
+    `capacity` is about the number of characters that fit into its box, from engines that find lines before
+    they read them.
     """
 
     words: tuple[Word, ...]
@@ -58,7 +60,9 @@ class Line:
     @cached_property
     def confidence(self) -> float:
         """The mean of its words, weighted by their letters; 0 without words."""
-        return sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
+        return (
+            sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
+        )
 
     @property
     def lies(self) -> bool:
@@ -72,7 +76,8 @@ class Line:
 
 @dataclass(frozen=True)
 class RecognisedPage:
-    """The lines on a picture that is `width` by `height` pixels after it was turned `turn` degrees clockwise."""
+    """The lines on a picture that is `width` by `height` pixels after it was turned `turn` degrees
+    clockwise."""
 
     candidates: Sequence[Line]
     width: int
@@ -82,18 +87,26 @@ class RecognisedPage:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The lines that were read. Lines without letters stay, such as the rules of a table."""
-        return tuple(line for line in self.candidates if line.confidence >= MIN_CONFIDENCE or (not line.letters and line.words))
+        return tuple(
+            line
+            for line in self.candidates
+            if line.confidence >= MIN_CONFIDENCE or (not line.letters and line.words)
+        )
 
     @cached_property
     def text(self) -> str:
         """The lines, with an empty line between paragraphs; "" if no word was read."""
         if not any(line.letters for line in self.lines):
             return ""
-        return "\n".join(("\n" if line.starts_paragraph and place else "") + line.text for place, line in enumerate(self.lines))
+        return "\n".join(
+            ("\n" if line.starts_paragraph and place else "") + line.text
+            for place, line in enumerate(self.lines)
+        )
 
     @property
     def evidence(self) -> float:
-        """The letters in horizontal lines, weighted by their confidence. It is greatest when the page is upright."""
+        """The letters in horizontal lines, weighted by their confidence. It is greatest when the page is
+        upright."""
         return sum(line.letters * line.confidence for line in self.candidates if line.lies)
 
     @property

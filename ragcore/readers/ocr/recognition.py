@@ -1,7 +1,7 @@
 """Recognises text in pictures with tesseract if it has the language, or with rapidocr.
 
-A page is read in the direction of the picture. If hardly anything can be read, it is turned by 90, 180 and 270
-degrees at low resolution, and read again in the turn with the most text.
+A page is read in the direction of the picture. If hardly anything can be read, it is turned by 90, 180 and
+270 degrees at low resolution, and read again in the turn with the most text.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ BLOCK = 8  # side of such a part in pixels
 LISTED = 12  # pages in a report
 
 INSTALL = (
-    "Install tesseract (on Debian and Ubuntu: apt install tesseract-ocr), or Lectern's extra for text recognition"
+    "Install tesseract (on Debian and Ubuntu: apt install tesseract-ocr), or Lectern's extra for text "
+    "recognition"
     ' (pip install -e ".[ocr]"), then try again.'
 )
 INSTALL_LANGUAGE = (
-    "If there is text, it is unclear, or in an alphabet that is not installed. Install its language for tesseract "
+    "If there is text, it is unclear, or in an alphabet that is not installed. Install its language for "
+    "tesseract "
     "(on Debian and Ubuntu: apt install tesseract-ocr-rus for Russian), or scan it larger, then try again."
 )
 
@@ -46,7 +48,8 @@ class Engine(Protocol):
         """Whether the engine knows a language (ISO 639-1). True for "", an unknown language."""
 
     def read_lines(self, picture: Image, name: str) -> RecognisedPage:
-        """The lines in the picture, which is not turned; none without words. Errors have the `name` of the file."""
+        """The lines in the picture, which is not turned; none without words. Errors have the `name` of the
+        file."""
 
 
 def installed_engines() -> list[Engine]:
@@ -90,7 +93,9 @@ def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
     if turns[turn].evidence <= BETTER_TURN * page.evidence or not turns[turn].text:
         return page
     again = replace(engine.read_lines(turn_picture(picture, turn), name), turn=turn)
-    return again if again.confidence >= TRUSTED_CONFIDENCE else page  # unknown letters may look like known ones upside down
+    return (
+        again if again.confidence >= TRUSTED_CONFIDENCE else page
+    )  # unknown letters may look like known ones upside down
 
 
 def turn_picture(picture: Image, turn: int) -> Image:
@@ -117,8 +122,8 @@ class RecognitionReport:
         self._languages: dict[str, list[str]] = {}
 
     def note(self, label: str, picture: Image | None, page: RecognisedPage) -> None:
-        """`label` names the page, such as its number; "" if the picture has one page. `picture` is None if it is certainly not
-        blank."""
+        """`label` names the page, such as its number; "" if the picture has one page. `picture` is None if it
+        is certainly not blank."""
         language = language_of(page.text)
         if page.unread:
             self._unread.append(label)
@@ -131,15 +136,24 @@ class RecognitionReport:
         name = self._name
         if self._wordless:
             pages = _list_labels(self._wordless)
-            yield NoTextError(f"No words were recognised on these pages of {name}: {pages}.", hint=INSTALL_LANGUAGE)
+            yield NoTextError(
+                f"No words were recognised on these pages of {name}: {pages}.", hint=INSTALL_LANGUAGE
+            )
         if unread := self.unread_text():
             yield unread
         if self._languages:
             pages = _list_labels(list(dict.fromkeys(chain.from_iterable(self._languages.values()))))
-            packages = " ".join(f"tesseract-ocr-{tesseract.LANGUAGES[language]}" for language in self._languages)
+            packages = " ".join(
+                f"tesseract-ocr-{tesseract.LANGUAGES[language]}" for language in self._languages
+            )
             yield NoTextError(
-                f"Accents may be wrong on these pages of {name}: {pages}." if pages else f"Accents may be wrong in {name}.",
-                hint=f"Install their language for tesseract (on Debian and Ubuntu: apt install {packages}), then try again.",
+                f"Accents may be wrong on these pages of {name}: {pages}."
+                if pages
+                else f"Accents may be wrong in {name}.",
+                hint=(
+                    "Install their language for tesseract (on Debian and Ubuntu: apt install "
+                    f"{packages}), then try again."
+                ),
             )
 
     def unread_text(self) -> NoTextError | None:
@@ -148,7 +162,9 @@ class RecognitionReport:
             return None
         pages, name = _list_labels(self._unread), self._name
         what = f"Text was not recognised on these pages of {name}: {pages}."
-        return NoTextError(what if pages else f"The text in {name} was not recognised.", hint=INSTALL_LANGUAGE)
+        return NoTextError(
+            what if pages else f"The text in {name} was not recognised.", hint=INSTALL_LANGUAGE
+        )
 
 
 def _list_labels(labels: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Text recognition with tesseract, if it is installed (https://github.com/tesseract-ocr/tesseract).
 
-It runs as a separate program with one thread, in the process group of its parent, so that it ends with the group.
+It runs as a separate program with one thread, in the process group of its parent, so that it ends with the
+group.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ MAX_PIXELS = 40_000_000  # of one page; A4 at 300 dots per inch has 9 million
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|[\u3040-\u30ff\u3400-\u9fff]")
 _SCRIPT = re.compile(r"^Script: (\w+)", re.M)
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-# The scripts that tesseract can detect, with their languages. Models for Latin letters read them as similar Latin letters.
+# The scripts that tesseract can detect, with their languages. Models for Latin letters read them as similar
+# Latin letters.
 _SCRIPTS = {
     "Arabic": ("ara", "fas", "urd"),
     "Cyrillic": ("rus", "ukr", "bul", "bel", "srp", "mkd"),
@@ -69,12 +71,15 @@ def reads(language: str) -> bool:
 def _list_languages(program: str) -> tuple[str, ...]:
     done = subprocess.run([program, "--list-langs"], capture_output=True, text=True, timeout=30, check=False)
     names = [line.strip() for line in done.stdout.splitlines()[1:]]
-    models = [name for name in names if re.fullmatch(r"[a-z]{3}(_[a-z]+)?", name) and name not in ("osd", "equ")]
+    models = [
+        name for name in names if re.fullmatch(r"[a-z]{3}(_[a-z]+)?", name) and name not in ("osd", "equ")
+    ]
     return tuple(sorted(models, key=lambda name: name != "eng"))
 
 
 def read_lines(picture: Image, name: str) -> RecognisedPage:
-    """The lines in the picture, which is not turned; none without a word. TooLargeError after PAGE_SECONDS."""
+    """The lines in the picture, which is not turned; none without a word. TooLargeError after
+    PAGE_SECONDS."""
     data = io.BytesIO()
     picture.convert("L").save(data, "PPM")
     lines = _lines(_output(data.getvalue(), name, "-l", "+".join(languages()), "tsv"))
@@ -85,7 +90,9 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
         return page  # other pages may have letters that look like Latin ones
     script = _SCRIPT.search(_output(data.getvalue(), name, "--psm", "0"))
     if script and script[1] in _SCRIPTS and not set(_SCRIPTS[script[1]]) & set(languages()):
-        lines = [replace(line, words=tuple(word._replace(confidence=0.0) for word in line.words)) for line in lines]
+        lines = [
+            replace(line, words=tuple(word._replace(confidence=0.0) for word in line.words)) for line in lines
+        ]
     return replace(page, candidates=lines)
 
 
@@ -102,25 +109,32 @@ def _output(picture: bytes, name: str, *arguments: str) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise TooLargeError(
-            f"A page of {name} took longer than {PAGE_SECONDS} seconds to recognise.", hint="Scan it at 300 dots per inch."
+            f"A page of {name} took longer than {PAGE_SECONDS} seconds to recognise.",
+            hint="Scan it at 300 dots per inch.",
         ) from error
     if done.returncode < 0:
         raise TooLargeError(
-            f"A page of {name} was too much for tesseract, which recognises its text.", hint="Scan it at 300 dots per inch."
+            f"A page of {name} was too much for tesseract, which recognises its text.",
+            hint="Scan it at 300 dots per inch.",
         )
     return clean(done.stdout.decode("utf-8", "replace"))
 
 
 def find_program() -> str:
-    """The absolute path of tesseract; "" without tesseract. Relative folders in PATH are ignored, because they may contain a
-    downloaded file."""
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
+    """The absolute path of tesseract; "" without tesseract. Relative folders in PATH are ignored, because
+    they may contain a downloaded file."""
+    folders = [
+        folder
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if Path(folder).is_absolute()
+    ]
     program = shutil.which("tesseract", path=os.pathsep.join(folders)) if folders else None
     return program if program and Path(program).is_absolute() else ""
 
 
 def _lines(table: str) -> list[Line]:
-    """The lines in TSV, whose columns are level, page, block, paragraph, line, word, x, y, width, height, conf, text."""
+    """The lines in TSV, whose columns are level, page, block, paragraph, line, word, x, y, width, height,
+    conf, text."""
     rows = [row.split("\t", 11) for row in table.splitlines()[1:]]
     words = [row for row in rows if len(row) == 12 and row[0] == "5" and row[11].strip()]
     lines: list[Line] = []

@@ -1,7 +1,9 @@
-"""Formats the cells of a workbook as its program does: 0.153 with the format 0.0% is 15.3%, -5 with 0;(0) is (5).
+"""Formats the cells of a workbook as its program does: 0.153 with the format 0.0% is 15.3%, -5 with 0;(0) is
+(5).
 
-The number formats are those of ECMA-376 part 1, 18.8.31, for which there is no maintained package on PyPI. A value never
-loses its sign or its year, even where the format hides them. Dates are written year first, which is unambiguous.
+The number formats are those of ECMA-376 part 1, 18.8.31, for which there is no maintained package on PyPI. A
+value never loses its sign or its year, even where the format hides them. Dates are written year first, which
+is unambiguous.
 """
 
 from __future__ import annotations
@@ -27,12 +29,20 @@ _PLACEHOLDER = 0xE000  # the first of the characters that replace literals while
 MAX_DIGITS = 30  # of decimals
 EXACT = 1e13  # below it a float has enough digits to round half up, as workbooks do
 HALF_UP = 1 + 1e-15
-_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne}
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One of the up to four sections of a format. `places` are its digits, "" for none, between `before` and `after`."""
+    """One of the up to four sections of a format. `places` are its digits, "" for none, between `before` and
+    `after`."""
 
     condition: tuple[str, float] | None
     before: str
@@ -45,7 +55,11 @@ class _Section:
 def format_cell(value: object, code: str) -> str:
     """`value` in the number format `code`; "" for None.
 
-    >>> format_cell(-1234.5, "#,##0.00;(#,##0.00)"), format_cell(1.5, "# ?/?"), format_cell(1_500_000, '0.0,,"M"')
+    >>> (
+    ...     format_cell(-1234.5, "#,##0.00;(#,##0.00)"),
+    ...     format_cell(1.5, "# ?/?"),
+    ...     format_cell(1_500_000, '0.0,,"M"'),
+    ... )
     ('(1,234.50)', '1 1/2', '1.5M')
     """
     if value is None:
@@ -83,9 +97,14 @@ def _format_number(value: float, code: str) -> str:
 
 
 def _section_for(value: float, sections: Sequence[_Section]) -> tuple[_Section, bool]:
-    """The section of a format for a value, and whether it is the section for negative numbers, which has its own sign."""
+    """The section of a format for a value, and whether it is the section for negative numbers, which has its
+    own sign."""
     if any(section.condition for section in sections):
-        fits = (each for each in sections if each.condition is None or _COMPARE[each.condition[0]](value, each.condition[1]))
+        fits = (
+            each
+            for each in sections
+            if each.condition is None or _COMPARE[each.condition[0]](value, each.condition[1])
+        )
         return next(fits, sections[-1]), False
     if value < 0 and len(sections) > 1:
         return sections[1], True
@@ -114,14 +133,18 @@ def _section(text: str) -> _Section:
         before, _, after = re.split("(general)", bare, maxsplit=1, flags=re.I)
         return _Section(condition, fill(before), "", fill(after), "general")
     if fraction := _FRACTION.search(bare):
-        return _Section(condition, fill(bare[: fraction.start()]), fraction[0], fill(bare[fraction.end() :]), "fraction")
+        return _Section(
+            condition, fill(bare[: fraction.start()]), fraction[0], fill(bare[fraction.end() :]), "fraction"
+        )
     places = list(_PLACES.finditer(bare))
     if not places:
         return _Section(condition, fill(bare), "", "", "text")
     first, last = places[0], places[-1]
     if exponent := re.match(r"E[+-]([0#?]+)", bare[first.end() :], re.I):
         end = first.end() + exponent.end()
-        return _Section(condition, fill(bare[: first.start()]), bare[first.start() : end], fill(bare[end:]), "scientific")
+        return _Section(
+            condition, fill(bare[: first.start()]), bare[first.start() : end], fill(bare[end:]), "scientific"
+        )
     before, after = fill(bare[: first.start()]).lstrip(), fill(bare[last.end() :]).rstrip()
     if len(places) > 1:  # digits with signs between, such as a telephone number
         return _Section(condition, before, bare[first.start() : last.end()], after, "digits", tuple(literals))
@@ -148,8 +171,8 @@ def _plain(amount: float, section: _Section) -> str:
 
 
 class _Form(NamedTuple):
-    """`factor` is 100 for percent. `spare` is the number of optional decimals, which are omitted if they are zeros. Numbers are
-    padded with zeros to `width` characters."""
+    """`factor` is 100 for percent. `spare` is the number of optional decimals, which are omitted if they are
+    zeros. Numbers are padded with zeros to `width` characters."""
 
     code: str
     factor: float
@@ -166,7 +189,13 @@ def _form(places: str, is_percent: bool) -> _Form:
     digits = min(len(decimals), MAX_DIGITS)
     width = 0 if "," in whole else whole.count("0") + (digits + 1 if digits else 0)
     spare = len(decimals) - len(decimals.rstrip("#?"))
-    return _Form(f"{',' if ',' in whole else ''}.{digits}f", factor, spare, 0 if spare else width, not set(whole) & set("0#"))
+    return _Form(
+        f"{',' if ',' in whole else ''}.{digits}f",
+        factor,
+        spare,
+        0 if spare else width,
+        not set(whole) & set("0#"),
+    )
 
 
 def _round(amount: Decimal, decimals: int) -> Decimal:
@@ -202,7 +231,8 @@ def _fraction(amount: Decimal, section: _Section) -> str:
 
 
 def _digits(amount: Decimal, section: _Section) -> str:
-    """One digit for each place. Before the point they are filled from the right, and all further digits are in the first."""
+    """One digit for each place. Before the point they are filled from the right, and all further digits are
+    in the first."""
     before, point, behind = section.places.partition(".")
     decimals = sum(sign in "#0?" for sign in behind)
     whole, _, rest = f"{_round(amount, decimals):f}".partition(".")
@@ -215,7 +245,11 @@ def _digits(amount: Decimal, section: _Section) -> str:
         if place == first:
             out.append("".join(digits))
     after = iter(rest)
-    text = "".join(reversed(out)) + point + "".join(next(after, "") if sign in "#0?" else sign for sign in behind)
+    text = (
+        "".join(reversed(out))
+        + point
+        + "".join(next(after, "") if sign in "#0?" else sign for sign in behind)
+    )
     return _fill_literals(text, section.literals)
 
 
@@ -238,4 +272,6 @@ def _format_moment(value: datetime.datetime, code: str) -> str:
 def _format_duration(value: datetime.timedelta, code: str) -> str:
     minutes, seconds = divmod(round(abs(value.total_seconds())), 60)
     sign = "-" if value < datetime.timedelta() else ""
-    return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds or "s" in code.lower() else "")
+    return f"{sign}{minutes // 60}:{minutes % 60:02}" + (
+        f":{seconds:02}" if seconds or "s" in code.lower() else ""
+    )

@@ -1,7 +1,8 @@
-"""Word documents: paragraphs, headings, lists and tables in their order, with text boxes, charts, footnotes and comments.
+"""Word documents: paragraphs, headings, lists and tables in their order, with text boxes, charts, footnotes
+and comments.
 
-They are read from the XML (ECMA-376 part 1, 17: WordprocessingML), which also has content controls, text boxes and accepted
-changes. Names are compared without their namespace, as strict files use other namespaces.
+They are read from the XML (ECMA-376 part 1, 17: WordprocessingML), which also has content controls, text
+boxes and accepted changes. Names are compared without their namespace, as strict files use other namespaces.
 """
 
 from __future__ import annotations
@@ -57,10 +58,13 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 class _Preparation:
-    """Writes into the XML of a part what Word shows besides its text, and counts what it hides and what is not read."""
+    """Writes into the XML of a part what Word shows besides its text, and counts what it hides and what is
+    not read."""
 
     def __init__(self, parts: Package, main: str) -> None:
-        styles, numbering = (parts.optional(next(iter(parts.linked_parts(main, kind)), "")) for kind in ("styles", "numbering"))
+        styles, numbering = (
+            parts.optional(next(iter(parts.linked_parts(main, kind)), "")) for kind in ("styles", "numbering")
+        )
         self.losses = Losses()
         self._parts = parts
         self._formatting = Formatting(styles)
@@ -83,12 +87,20 @@ class _Preparation:
             if path not in parts:
                 continue
             if kind == "altChunk":
-                element.append(_new_paragraph(root, element, _NOT_IN_XML.sub(" ", _inserted_text(parts, path))))
+                element.append(
+                    _new_paragraph(root, element, _NOT_IN_XML.sub(" ", _inserted_text(parts, path)))
+                )
             else:
-                _write_box(root, element, diagram_text(parts, path) if kind == "relIds" else chart_text(parts, path))
+                _write_box(
+                    root, element, diagram_text(parts, path) if kind == "relIds" else chart_text(parts, path)
+                )
         for properties in list(root.iter("{*}docPr")):
             outer = properties.getparent()
-            if outer is not None and next(outer.iter("{*}pic"), None) is not None and (text := alternative_text(properties)):
+            if (
+                outer is not None
+                and next(outer.iter("{*}pic"), None) is not None
+                and (text := alternative_text(properties))
+            ):
                 _write_box(root, properties, text)
 
 
@@ -169,7 +181,9 @@ def _table(table: Element) -> Iterator[str]:
     """The rows of the table as one block; cell by cell if the table is only a layout of the page."""
     rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
     cells = [cell for row in rows for cell in row]
-    if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for cell in cells for block in _flat(cell)):
+    if all(len(row) < 2 for row in rows) or any(
+        local(block) == "tbl" for cell in cells for block in _flat(cell)
+    ):
         for cell in cells:
             yield from _blocks(cell)
     elif lines := "\n".join(_table_lines(table)):
@@ -179,7 +193,9 @@ def _table(table: Element) -> Iterator[str]:
 def _table_lines(table: Element) -> Iterator[str]:
     """The lines of the table. The first rows name the columns if Word repeats them on each page."""
     rows = list(_within(table, "tr"))
-    marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
+    marked = next(
+        (number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0
+    )
     return table_rows.lines(_grid(rows), name_rows=marked or None)
 
 
@@ -207,7 +223,8 @@ def _span(properties: Element | None, kind: str, default: int) -> int:
 
 
 def _within(element: Element, kind: str) -> Iterator[Element]:
-    """The children of one kind, also inside content controls and accepted insertions, but not inside other tables."""
+    """The children of one kind, also inside content controls and accepted insertions, but not inside other
+    tables."""
     for each in element:
         name = local(each)
         if name == kind:
@@ -227,7 +244,9 @@ def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str
     for kind, each in _NOTES:
         for part in parts.linked_parts(main, kind):
             notes = children(_prepare(parts, part, preparation), each)
-            texts = ("\n".join(_blocks(note)) for note in notes if attribute(note, "type") in (None, "normal"))
+            texts = (
+                "\n".join(_blocks(note)) for note in notes if attribute(note, "type") in (None, "normal")
+            )
             yield from filter(None, map(str.strip, texts))
 
 

@@ -1,5 +1,6 @@
-"""Writes the meaning of a Word document's formatting into its text before that is read: raised and struck letters, hidden text
-(ECMA-376 part 1, 17.3.2 and 17.7), drop caps (17.3.1.11), phonetic readings, equations, deleted rows and paragraph marks.
+"""Writes the meaning of a Word document's formatting into its text before that is read: raised and struck
+letters, hidden text (ECMA-376 part 1, 17.3.2 and 17.7), drop caps (17.3.1.11), phonetic readings, equations,
+deleted rows and paragraph marks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _MARKED = ("vertAlign", "strike", "dstrike", "vanish", "specVanish", "position")
 
 _FRACTION = re.compile(r"EQ \\f\s?\(([^(),;]+)[,;]([^(),;]+)\)", re.I)
 _READING = re.compile(
-    r"EQ (?:\\\* \S+ )*(?:\\\* \"[^\"]*\" )?(?:\\\* \S+ )*\\o\s?(?:\\a[cdlr])?\s?\(\\s\\up \d+\(([^()]+)\)[,;]([^()]+)\)", re.I
+    r"EQ (?:\\\* \S+ )*(?:\\\* \"[^\"]*\" )?(?:\\\* \S+ )*\\o\s?(?:\\a[cdlr])?\s?\(\\s\\up "
+    r"\d+\(([^()]+)\)[,;]([^()]+)\)",
+    re.I,
 )
 
 
@@ -51,12 +54,15 @@ class Formatting:
                 _remove(run)
             else:
                 _mark(run, effects)
-        for paragraph in reversed(_paragraphs_to_join(root, space)):  # reversed, so that no run moves over several paragraphs
+        for paragraph in reversed(
+            _paragraphs_to_join(root, space)
+        ):  # reversed, so that no run moves over several paragraphs
             _join_with_next(paragraph)
         return hidden
 
     def _runs(self, root: Element, space: str) -> Iterator[tuple[Element, Effects]]:
-        """The runs with effects. A run's own effects override those of its style and of its paragraph's style (17.7.3)."""
+        """The runs with effects. A run's own effects override those of its style and of its paragraph's style
+        (17.7.3)."""
         for run in root.iter(f"{space}r"):
             of_run = properties(run, "rPr")
             own = _effects(of_run)
@@ -112,11 +118,17 @@ def read_setting(element: Element | None, kind: str) -> str:
 def _paragraphs_to_join(root: Element, space: str) -> list[Element]:
     """The paragraphs that continue in the next one: a drop cap, and those whose mark is hidden or deleted."""
     frames = root.iter(f"{space}framePr")
-    of_paragraphs = [frame.getparent() for frame in frames if (attribute(frame, "dropCap") or "none") != "none"]
+    of_paragraphs = [
+        frame.getparent() for frame in frames if (attribute(frame, "dropCap") or "none") != "none"
+    ]
     for each in root.iter(f"{space}vanish", f"{space}specVanish", f"{space}del"):
         mark = each.getparent()
         of_paragraph = None if mark is None or local(mark) != "rPr" else mark.getparent()
-        if of_paragraph is not None and local(of_paragraph) == "pPr" and (attribute(each, "val") or "") not in _OFF:
+        if (
+            of_paragraph is not None
+            and local(of_paragraph) == "pPr"
+            and (attribute(each, "val") or "") not in _OFF
+        ):
             of_paragraphs.append(of_paragraph)
     paragraphs = (None if each is None else each.getparent() for each in of_paragraphs)
     return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
@@ -144,7 +156,9 @@ def _effects(element: Element | None) -> Effects:
             shift = {"superscript": typography.RAISED, "subscript": typography.LOWERED}.get(value, "")
         elif kind == "position" and not shift:
             height = int(value) if value.lstrip("-").isdecimal() else 0
-            shift = "" if abs(height) < RAISED_FROM else typography.RAISED if height > 0 else typography.LOWERED
+            shift = (
+                "" if abs(height) < RAISED_FROM else typography.RAISED if height > 0 else typography.LOWERED
+            )
         elif kind in ("strike", "dstrike"):
             struck = bool(struck) or value not in _OFF
         elif kind in ("vanish", "specVanish"):

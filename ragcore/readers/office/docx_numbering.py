@@ -1,4 +1,5 @@
-"""The numbers that Word writes before paragraphs, such as those of a contract's clauses (ECMA-376 part 1, 17.9).
+"""The numbers that Word writes before paragraphs, such as those of a contract's clauses (ECMA-376 part 1,
+17.9).
 
 A file has only the rules for counting, so this module counts.
 """
@@ -23,7 +24,13 @@ BULLET = "-"
 
 _FORMS = {"decimalZero": "01", "lowerRoman": "i", "upperRoman": "I"}
 _HAN = "〇一二三四五六七八九"
-_IN_HAN = ("chineseCounting", "chineseCountingThousand", "taiwaneseCounting", "taiwaneseCountingThousand", "japaneseCounting")
+_IN_HAN = (
+    "chineseCounting",
+    "chineseCountingThousand",
+    "taiwaneseCounting",
+    "taiwaneseCountingThousand",
+    "japaneseCounting",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,8 @@ class _List:
 
 
 class Numbers:
-    """Counts the paragraphs of a document. `numbering` and `styles` are the roots of these parts of its file."""
+    """Counts the paragraphs of a document. `numbering` and `styles` are the roots of these parts of its
+    file."""
 
     def __init__(self, numbering: Element | None, styles: Element | None) -> None:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
@@ -85,7 +93,11 @@ class Numbers:
         list_id, depth, of = self._of_style(style)
         if own is not None:
             list_id = read_setting(own, "numId") or list_id
-        if not list_id or list_id == "0" or any(local(outer) == "Fallback" for outer in paragraph.iterancestors()):
+        if (
+            not list_id
+            or list_id == "0"
+            or any(local(outer) == "Fallback" for outer in paragraph.iterancestors())
+        ):
             return ""
         counting = self._lists.get(self._abstract.get(list_id, ""))
         if counting is None:
@@ -125,7 +137,8 @@ class Numbers:
         return re.sub("%([1-9])", figure, level.text).strip()
 
     def _find_of_style(self, style: str) -> tuple[str, int, str]:
-        """The list of a style's paragraphs, their depth, and the style that defines both, which may be a base of it."""
+        """The list of a style's paragraphs, their depth, and the style that defines both, which may be a base
+        of it."""
         for _ in range(MAX_BASES):
             element = self._styles.get(style)
             numbering = child(child(element, "pPr"), "numPr")

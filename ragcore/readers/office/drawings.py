@@ -16,7 +16,8 @@ from ragcore.readers.web.safe_xml import attribute, child, children, local, prop
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
 
 _GENERATED = re.compile(  # the texts that Word appends to its own descriptions
-    r"Description (?:automatically generated|generated with \w+(?: \w+)? confidence)|AI-generated content may be incorrect"
+    r"Description (?:automatically generated|generated with \w+(?: \w+)? confidence)"
+    r"|AI-generated content may be incorrect"
     r"|Automatisch generierte Beschreibung|KI-generierte Inhalte können fehlerhaft sein"
     r"|Description générée automatiquement|Le contenu généré par l[’']IA peut être incorrect"
     r"|Descripción generada automáticamente|El contenido generado por IA puede ser incorrecto"
@@ -28,7 +29,8 @@ _GENERATED = re.compile(  # the texts that Word appends to its own descriptions
 def elements(
     parts: Package, part: str, *, skip: Callable[[Element], bool] = lambda element: False, leaf: str = ""
 ) -> Iterator[Element]:
-    """Every element of a part in document order, without copies for old programs; none if the part is damaged."""
+    """Every element of a part in document order, without copies for old programs; none if the part is
+    damaged."""
     root = parts.optional(part)
     stack = [] if root is None else [root]
     while stack:
@@ -80,7 +82,8 @@ def _run_text(words: Element) -> str:
 
 
 def alternative_text(properties: Element | None) -> str:
-    """The author's description of a picture; "" for the name of a file, or for a description that a program generated."""
+    """The author's description of a picture; "" for the name of a file, or for a description that a program
+    generated."""
     text = " ".join((attribute(properties, "descr") or "").split())
     return "" if text.lower().endswith(_PICTURES) or _GENERATED.search(text) else text
 
@@ -88,13 +91,17 @@ def alternative_text(properties: Element | None) -> str:
 def linked_texts(parts: Package, part: str) -> Iterator[str]:
     """The text of each diagram and chart that a part shows; "" if it has none."""
     yield from (diagram_text(parts, path) for path in parts.linked_parts(part, "diagramData"))
-    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked_parts(part, kind))
+    yield from (
+        chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked_parts(part, kind)
+    )
 
 
 def diagram_text(parts: Package, diagram: str) -> str:
     """A line for each paragraph in its shapes."""
     lists = (element for element in elements(parts, diagram) if local(element) == "t")
-    return "\n".join(text for each in lists for paragraph in children(each, "p") if (text := paragraph_text(paragraph)))
+    return "\n".join(
+        text for each in lists for paragraph in children(each, "p") if (text := paragraph_text(paragraph))
+    )
 
 
 def chart_text(parts: Package, chart: str) -> str:
@@ -140,7 +147,8 @@ def _points(element: Element) -> dict[int, str]:
 
 
 def _extended_rows(nodes: list[Element]) -> Iterator[list[str]]:
-    """The charts of Office 2016, such as waterfalls and tree maps: a row for each point, with its names and its number."""
+    """The charts of Office 2016, such as waterfalls and tree maps: a row for each point, with its names and
+    its number."""
     for data in nodes:
         if local(data) == "data" and [*children(data, "strDim", "numDim")]:
             levels = [level for level in data.iter() if local(level) == "lvl"]

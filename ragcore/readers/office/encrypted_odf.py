@@ -1,6 +1,8 @@
-"""OpenDocument files with a password (OASIS OpenDocument 1.2, part 3, 3.4: encryption of each part of the package).
+"""OpenDocument files with a password (OASIS OpenDocument 1.2, part 3, 3.4: encryption of each part of the
+package).
 
-LibreOffice 3.5 to 24.2 writes such files with AES and a key from PBKDF2 of the password's hash. Others are not read.
+LibreOffice 3.5 to 24.2 writes such files with AES and a key from PBKDF2 of the password's hash. Others are
+not read.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _CHECKED = 1024  # bytes of a part that the checksum covers
 
 
 class UnlockedPackage(Package):
-    """A package that decrypts a part when it is read. EncryptedFileError if the password is missing or wrong."""
+    """A package that decrypts a part when it is read. EncryptedFileError if the password is missing or
+    wrong."""
 
     def __init__(self, parts: Package, name: str, password: str | None) -> None:
         self.parts = parts.parts
@@ -28,7 +31,9 @@ class UnlockedPackage(Package):
         self._password = password
         self._locks = _locks(parts)
         if self._locks and password is None:
-            raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+            raise EncryptedFileError(
+                f"{name} is protected with a password.", hint="Enter its password to read it."
+            )
 
     def bytes(self, part: str) -> bytes:
         data = self._encrypted.bytes(part)
@@ -40,11 +45,17 @@ def _locks(parts: Package) -> dict[str, Element]:
     """The description of the encryption of each encrypted part."""
     manifest = "META-INF/manifest.xml"
     entries = list(children(parts.xml(manifest), "file-entry")) if manifest in parts else []
-    return {attribute(entry, "full-path") or "": lock for entry in entries for lock in children(entry, "encryption-data")}
+    return {
+        attribute(entry, "full-path") or "": lock
+        for entry in entries
+        for lock in children(entry, "encryption-data")
+    }
 
 
 def _unlock(data: bytes, lock: Element, name: str, password: str) -> bytes:
-    cipher, start, derivation = (child(lock, step) for step in ("algorithm", "start-key-generation", "key-derivation"))
+    cipher, start, derivation = (
+        child(lock, step) for step in ("algorithm", "start-key-generation", "key-derivation")
+    )
     plain = _decrypt(data, cipher, _key(start, derivation, name, password), name)
     kind = (attribute(lock, "checksum-type") or "").rpartition("#")[2].lower()
     checked = plain[:_CHECKED] if kind.endswith("1k") else plain
@@ -68,7 +79,10 @@ def _key(start: Element | None, derivation: Element | None, name: str, password:
     iterations = attribute(derivation, "iteration-count") or ""
     if attribute(derivation, "key-derivation-name") != "PBKDF2" or not iterations.isdigit():
         raise _unknown(name)
-    length, salt = int(attribute(derivation, "key-size") or 16), base64.b64decode(attribute(derivation, "salt") or "")
+    length, salt = (
+        int(attribute(derivation, "key-size") or 16),
+        base64.b64decode(attribute(derivation, "salt") or ""),
+    )
     if int(iterations) > MAX_ITERATIONS or length > MAX_KEY:
         raise _unknown(name)
     is_sha256 = (attribute(start, "start-key-generation-name") or "").endswith("sha256")

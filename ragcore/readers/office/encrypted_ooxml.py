@@ -26,10 +26,12 @@ def is_encrypted(path: Path) -> bool:
 
 @contextmanager
 def open_decrypted(path: Path, name: str, password: str | None) -> Iterator[Path]:
-    """The decrypted file. EncryptedFileError if the password is missing or wrong, UnsupportedFileError for other kinds of
-    encryption, DamagedFileError."""
+    """The decrypted file. EncryptedFileError if the password is missing or wrong, UnsupportedFileError for
+    other kinds of encryption, DamagedFileError."""
     if password is None:
-        raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+        raise EncryptedFileError(
+            f"{name} is protected with a password.", hint="Enter its password to read it."
+        )
     with unnamed_file() as target:
         _decrypt(path, target, name, password)
         yield target
@@ -52,7 +54,9 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
                 file.load_key(secret_key=_padded_key(file.info, password))
             file.decrypt(plain)
     except InvalidKeyError as error:
-        raise EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.") from error
+        raise EncryptedFileError(
+            f"The password for {name} is not right.", hint="Enter the password again."
+        ) from error
     except (DecryptionError, ValueError) as error:
         raise UnsupportedFileError(
             f"{name} is protected in a way that cannot be opened here.",
@@ -65,7 +69,8 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
 
 
 def _padded_key(info: dict[str, Any], password: str) -> bytes:
-    """MS-OFFCRYPTO 2.3.4.11 and 2.3.4.12, for SHA-1 and a key of 256 bits. InvalidKeyError when the password is not right."""
+    """MS-OFFCRYPTO 2.3.4.11 and 2.3.4.12, for SHA-1 and a key of 256 bits. InvalidKeyError when the password
+    is not right."""
     import hashlib
 
     from msoffcrypto.exceptions import InvalidKeyError
@@ -83,7 +88,9 @@ def _padded_key(info: dict[str, Any], password: str) -> bytes:
         decryptor = Cipher(algorithms.AES(key), modes.CBC(info["passwordSalt"])).decryptor()
         return decryptor.update(data) + decryptor.finalize()
 
-    verifier = hashlib.new(algorithm, decrypt("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])).digest()
+    verifier = hashlib.new(
+        algorithm, decrypt("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])
+    ).digest()
     if not decrypt("d7aa0f6d3061344e", info["encryptedVerifierHashValue"]).startswith(verifier):
         raise InvalidKeyError
     return decrypt("146e0be7abacd0d6", info["encryptedKeyValue"])[: info["passwordKeyBits"] // 8]

@@ -1,4 +1,5 @@
-"""E-books: the chapters in reading order (EPUB 3.3: META-INF/container.xml names the package, its spine the chapters)."""
+"""E-books: the chapters in reading order (EPUB 3.3: META-INF/container.xml names the package, its spine the
+chapters)."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def read(path: Path, options: ReadOptions) -> Document:
     text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
-            f"{options.name} is an e-book with no text in it.", hint="Its pages are pictures: have their text recognised (OCR)."
+            f"{options.name} is an e-book with no text in it.",
+            hint="Its pages are pictures: have their text recognised (OCR).",
         )
     losses.report(options)
     if absent:
@@ -97,7 +99,8 @@ def _spine(parts: Package, book: str) -> tuple[list[str], list[str]]:
 
 
 def _refuse_locked(parts: Package, chapters: list[str], name: str) -> None:
-    """Raises EncryptedFileError for encrypted chapters, a bookshop's copy protection. Encrypted fonts do no harm."""
+    """Raises EncryptedFileError for encrypted chapters, a bookshop's copy protection. Encrypted fonts do no
+    harm."""
     if "META-INF/encryption.xml" not in parts:
         return
     for element in parts.xml("META-INF/encryption.xml").iter():
@@ -111,4 +114,6 @@ def _refuse_locked(parts: Package, chapters: list[str], name: str) -> None:
 def _label(html: str, text: str, number: int) -> str:
     title = html_title(html)
     first = text.split("\n", 1)[0]
-    return title if title and len(title) <= 80 and title == first else first if len(first) <= 60 else str(number)
+    return (
+        title if title and len(title) <= 80 and title == first else first if len(first) <= 60 else str(number)
+    )

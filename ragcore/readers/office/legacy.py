@@ -40,10 +40,15 @@ def read(path: Path, options: ReadOptions) -> Document:
         import kreuzberg
     except ImportError as error:
         raise UnsupportedFileError(
-            f'{name} is {what}, which is read once the extra "legacy" is installed: pip install "lectern[legacy]".',
-            hint="Or open it in the program it comes from, save it in a newer format or as PDF, and add that.",
+            f'{name} is {what}, which is read once the extra "legacy" is installed: pip install '
+            '"lectern[legacy]".',
+            hint=(
+                "Or open it in the program it comes from, save it in a newer format or as PDF, and add that."
+            ),
         ) from error
-    config = kreuzberg.ExtractionConfig(use_cache=False, output_format="markdown" if suffix in _SHEETS else "plain")
+    config = kreuzberg.ExtractionConfig(
+        use_cache=False, output_format="markdown" if suffix in _SHEETS else "plain"
+    )
     try:
         text = clean(str(kreuzberg.extract_bytes_sync(path.read_bytes(), media_type, config).content))
     except BaseException as error:  # a panic of its Rust code is not an Exception

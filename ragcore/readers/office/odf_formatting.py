@@ -1,5 +1,6 @@
-"""Writes the meaning of an OpenDocument file's formatting into its text before that is read: raised and struck letters, hidden
-text, phonetic readings, equations, charts, the numbers of lists and headings (OASIS OpenDocument 1.3, part 3: 16, 20).
+"""Writes the meaning of an OpenDocument file's formatting into its text before that is read: raised and
+struck letters, hidden text, phonetic readings, equations, charts, the numbers of lists and headings (OASIS
+OpenDocument 1.3, part 3: 16, 20).
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Styles:
                 key = (attribute(element, "family") or "", name)
                 self.effects[key] = _effects(element)
                 self.parents[key] = attribute(element, "parent-style-name") or ""
-                if any(attribute(each, "display") == "false" for each in children(element, "table-properties")):
+                if any(
+                    attribute(each, "display") == "false" for each in children(element, "table-properties")
+                ):
                     self.hidden_tables.add(name)
             elif local(element) == "list-style":
                 self.lists[name] = dict(_levels(element))
@@ -62,7 +65,10 @@ class Styles:
 
     def of(self, element: Element) -> Effects:
         """The effects of the element's style with those of the styles that it is based on."""
-        family, name = "text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or ""
+        family, name = (
+            "text" if local(element) == "span" else "paragraph",
+            attribute(element, "style-name") or "",
+        )
         effects = Effects()
         for _ in range(MAX_BASES if name else 0):
             effects = effects.over(self.effects.get((family, name), Effects()))
@@ -81,7 +87,13 @@ def _effects(style: Element) -> Effects:
             if position := attribute(properties, "text-position"):
                 height = position.split()[0]
                 low = height == "sub" or height.startswith("-")
-                shift = typography.LOWERED if low else typography.RAISED if height == "super" or height.strip("0%") else ""
+                shift = (
+                    typography.LOWERED
+                    if low
+                    else typography.RAISED
+                    if height == "super" or height.strip("0%")
+                    else ""
+                )
             for name in ("text-line-through-style", "text-line-through-type"):
                 if line := attribute(properties, name):
                     struck = line != "none"
@@ -94,7 +106,9 @@ def _levels(style: Element) -> Iterator[tuple[int, _Level]]:
     for element in style:
         level = whole(attribute(element, "level"), 1)
         numbered = local(element) in ("list-level-style-number", "outline-level-style")
-        form, prefix, suffix = (attribute(element, f"num-{name}") or "" for name in ("format", "prefix", "suffix"))
+        form, prefix, suffix = (
+            attribute(element, f"num-{name}") or "" for name in ("format", "prefix", "suffix")
+        )
         start = whole(attribute(element, "start-value"), 1)
         levels = min(whole(attribute(element, "display-levels"), 1), LEVELS)
         yield level, _Level(form if numbered else "", prefix, suffix, start, levels)
@@ -105,7 +119,8 @@ def write_formatting(root: Element, styles: Styles, parts: Package, losses: Loss
     losses.hidden += _remove_hidden(root, styles)
     for ruby in list(root.iter(f"{_TEXT}ruby")):
         base, reading = (
-            "".join(words for each in children(ruby, kind) for words in _words(each)) for kind in ("ruby-base", "ruby-text")
+            "".join(words for each in children(ruby, kind) for words in _words(each))
+            for kind in ("ruby-base", "ruby-text")
         )
         _replace_with_text(ruby, typography.ruby(base, reading))
     for element in root.iter(*_STYLED):
@@ -164,7 +179,9 @@ def _write_object(frame: Element, thing: Element, parts: Package, losses: Losses
         losses.objects.add(folder or str(id(thing)))
         return
     box = frame.makeelement("text-box", {}, None)
-    box.extend([*chart.iter(f"{_TEXT}p")] if next(chart.iter("{*}table"), None) is None else _titles_and_table(chart))
+    box.extend(
+        [*chart.iter(f"{_TEXT}p")] if next(chart.iter("{*}table"), None) is None else _titles_and_table(chart)
+    )
     frame.append(box)
 
 
@@ -206,7 +223,9 @@ def _number_items(items: Element, level: int, name: str, counts: dict[int, int],
     for item in items:
         inner = [child for child in item if local(child)]
         is_item = local(item) == "list-item" and any(local(child) != "list" for child in inner)
-        if is_item and (mark := _next(styles.lists.get(name, {}), counts, level, attribute(item, "start-value"))):
+        if is_item and (
+            mark := _next(styles.lists.get(name, {}), counts, level, attribute(item, "start-value"))
+        ):
             item.set(MARK, mark)
         for child in inner:
             if local(child) == "list" and level < LEVELS:

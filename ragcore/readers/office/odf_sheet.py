@@ -1,4 +1,5 @@
-"""The rows of tables and sheets of OpenDocument (OASIS OpenDocument 1.3, part 3, 9); comments and drawings of sheets."""
+"""The rows of tables and sheets of OpenDocument (OASIS OpenDocument 1.3, part 3, 9); comments and drawings of
+sheets."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def table_grid(table: Element, blocks: Blocks) -> Iterator[list[str]]:
 
 
 def sheet_lines(sheet: Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
-    """The rows that a sheet shows, then its comments, then its drawings. Folded and filtered rows are read."""
+    """The rows that a sheet shows, then its comments, then its drawings. Folded and filtered rows are
+    read."""
     hidden_columns = _hidden_columns(sheet)
     notes: list[str] = []
     drawn: list[str] = []
@@ -38,10 +40,14 @@ def sheet_lines(sheet: Element, blocks: Blocks, losses: Losses) -> Iterator[str]
             if attribute(row, "visibility") == "collapse" and not is_folded:
                 losses.hidden += any(cells)
             else:
-                losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in hidden_columns)
+                losses.hidden += sum(
+                    bool(cell) for place, cell in enumerate(cells, 1) if place in hidden_columns
+                )
                 visible = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
                 notes.extend(_comments(row, number, table_rows.plain(visible), blocks))
-                drawn.extend(text for each in children(row, "table-cell") for text in blocks(children(each, *_DRAWN)))
+                drawn.extend(
+                    text for each in children(row, "table-cell") for text in blocks(children(each, *_DRAWN))
+                )
                 for _ in range(_repeats(row, visible)):
                     yield visible
             number += _count(row, "number-rows-repeated")
@@ -53,7 +59,8 @@ def sheet_lines(sheet: Element, blocks: Blocks, losses: Losses) -> Iterator[str]
 
 
 def _grid(table: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[Element, bool, list[str]]]:
-    """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is filled."""
+    """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is
+    filled."""
     rows = list(_rows(table))
     filled = table_rows.grid(_cells(row, blocks, losses) for row, _ in rows)
     for (row, is_folded), cells in zip(rows, filled, strict=True):
@@ -78,7 +85,10 @@ def _cells(row: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, 
     empty = 0
     for cell in children(row, "table-cell"):
         text = _text(cell, blocks)
-        across, down = max(1, min(_count(cell, "number-columns-spanned"), room)), _count(cell, "number-rows-spanned")
+        across, down = (
+            max(1, min(_count(cell, "number-columns-spanned"), room)),
+            _count(cell, "number-rows-spanned"),
+        )
         count = _count(cell, "number-columns-repeated")
         repeats = min(count, room // across)
         room -= repeats * across

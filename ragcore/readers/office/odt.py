@@ -1,4 +1,5 @@
-"""OpenDocument: texts, sheets and presentations of LibreOffice, with notes and comments (OASIS OpenDocument 1.3, part 3)."""
+"""OpenDocument: texts, sheets and presentations of LibreOffice, with notes and comments (OASIS OpenDocument
+1.3, part 3)."""
 
 from __future__ import annotations
 
@@ -74,7 +75,9 @@ def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Ele
 def _margins(outer: Element | None, kind: str) -> Iterator[str]:
     """The different headers or footers, without those that have no letters, such as the page's number."""
     seen = set()
-    for element in () if outer is None else outer.iter(f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first"):
+    for element in (
+        () if outer is None else outer.iter(f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first")
+    ):
         text = "\n".join(blocks(element))
         if text not in seen and any(map(str.isalpha, text)):
             seen.add(text)

@@ -12,7 +12,13 @@ from ragcore.readers.office.package import Element
 from ragcore.readers.web.safe_xml import attribute, child, children, local
 
 _OFF = frozenset({"0", "off", "false"})
-_FENCED = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", ("{", "}"): "Bmatrix", ("‖", "‖"): "Vmatrix"}
+_FENCED = {
+    ("(", ")"): "pmatrix",
+    ("[", "]"): "bmatrix",
+    ("|", "|"): "vmatrix",
+    ("{", "}"): "Bmatrix",
+    ("‖", "‖"): "Vmatrix",
+}
 
 
 def equation(element: Element) -> str:
@@ -75,7 +81,12 @@ def _fence(element: Element) -> str:
         return _matrix(only[0], _FENCED[opening, closing])
     if len(only) == 1 and local(only[0]) == "eqArr" and (opening, closing) == ("{", ""):
         return _matrix(only[0], "cases")
-    if len(only) == 1 and local(only[0]) == "f" and _property(only[0], "type") == "noBar" and (opening, closing) == ("(", ")"):
+    if (
+        len(only) == 1
+        and local(only[0]) == "f"
+        and _property(only[0], "type") == "noBar"
+        and (opening, closing) == ("(", ")")
+    ):
         return _fraction(only[0])
     return latex.fence(list(map(_inside, inner)), opening, closing, _property(element, "sepChr", "|"))
 
@@ -114,9 +125,30 @@ def _phantom(element: Element) -> str:
 
 
 _KINDS: Mapping[str, Callable[[Element], str]] = {
-    **{"r": _run, "f": _fraction, "rad": _root, "sSup": _scripts, "sSub": _scripts, "sSubSup": _scripts, "sPre": _scripts},
-    **{"nary": _large, "d": _fence, "m": _matrix, "eqArr": lambda element: _matrix(element, "aligned"), "acc": _accent},
-    **{"bar": _bar, "groupChr": _brace, "limLow": _limit, "limUpp": _limit, "func": _function, "phant": _phantom},
+    **{
+        "r": _run,
+        "f": _fraction,
+        "rad": _root,
+        "sSup": _scripts,
+        "sSub": _scripts,
+        "sSubSup": _scripts,
+        "sPre": _scripts,
+    },
+    **{
+        "nary": _large,
+        "d": _fence,
+        "m": _matrix,
+        "eqArr": lambda element: _matrix(element, "aligned"),
+        "acc": _accent,
+    },
+    **{
+        "bar": _bar,
+        "groupChr": _brace,
+        "limLow": _limit,
+        "limUpp": _limit,
+        "func": _function,
+        "phant": _phantom,
+    },
 }
 
 

@@ -1,4 +1,5 @@
-"""The package of .docx, .pptx, .epub and OpenDocument files: a zip of XML parts, whose size is checked before it is read."""
+"""The package of .docx, .pptx, .epub and OpenDocument files: a zip of XML parts, whose size is checked before
+it is read."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class Package:
             raise damaged_error(self._name, f"its part {part} is missing")
         if entry.flag_bits & 1:
             raise EncryptedFileError(
-                f"{self._name} is protected with a password.", hint="Save a copy without password and add that."
+                f"{self._name} is protected with a password.",
+                hint="Save a copy without password and add that.",
             )
         if entry.file_size > MAX_PART:
             raise too_large_error(self._name)
@@ -68,7 +70,8 @@ class Package:
             return None
 
     def main(self, usual: str, what: str) -> str:
-        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, if there is none."""
+        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, if
+        there is none."""
         for part in (*self.linked_parts("", "officeDocument"), usual):
             if part in self:
                 return part
@@ -85,7 +88,11 @@ class Package:
             if safe_xml.local(link) != "Relationship" or link.get("TargetMode") == "External":
                 continue
             target = link.get("Target") or ""
-            path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
+            path = (
+                target.lstrip("/")
+                if target.startswith("/")
+                else posixpath.normpath(posixpath.join(folder, target))
+            )
             links[link.get("Id") or ""] = ((link.get("Type") or "").rpartition("/")[2], path)
         return links
 
@@ -96,7 +103,8 @@ class Package:
 
 @contextmanager
 def package(path: Path, name: str) -> Iterator[Package]:
-    """DamagedFileError if it is not a zip, TooLargeError if it would unpack to far more than an honest file."""
+    """DamagedFileError if it is not a zip, TooLargeError if it would unpack to far more than an honest
+    file."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -125,7 +133,8 @@ def too_large_error(name: str) -> TooLargeError:
 
 def damaged_error(name: str, why: str) -> DamagedFileError:
     return DamagedFileError(
-        f"{name} could not be read: {why}.", hint="Open it in the program it comes from and save it again, or copy it again."
+        f"{name} could not be read: {why}.",
+        hint="Open it in the program it comes from and save it again, or copy it again.",
     )
 
 

@@ -11,7 +11,13 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
+from ragcore.readers.office.drawings import (
+    alternative_text,
+    elements,
+    linked_texts,
+    paragraph_text,
+    paragraphs,
+)
 from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf.line_joining import is_item
@@ -37,7 +43,9 @@ def read(path: Path, options: ReadOptions) -> Document:
         slides = list(_slides(parts))
         pages = []
         for number, slide in enumerate(slides, 1):
-            pages.append((str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip()))
+            pages.append(
+                (str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip())
+            )
             options.progress(number, len(slides))
         metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
     text, spans = join_pages(pages)
@@ -72,12 +80,16 @@ def _slide(parts: Package, slide: str, losses: Losses) -> Iterator[str]:
     for comment in parts.linked_parts(slide, "comments"):
         for element in elements(parts, comment):
             kind = local(element)
-            text = (element.text or "") if kind == "text" else _paragraphs(element) if kind == "txBody" else ""
+            text = (
+                (element.text or "") if kind == "text" else _paragraphs(element) if kind == "txBody" else ""
+            )
             if text.strip():
                 yield f"Comment: {text.strip()}"
 
 
-def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str | None] = _BODIES) -> list[str]:
+def _shapes(
+    parts: Package, part: str, losses: Losses, *, bodies: Container[str | None] = _BODIES
+) -> list[str]:
     """The text of each shape, titles first. `bodies` are the placeholders with lists."""
     titles: list[str] = []
     others: list[str] = []
@@ -91,7 +103,9 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
     for shape in elements(parts, part, skip=is_hidden, leaf="sp"):
         kind = local(shape)
         if kind == "sp":
-            placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), "none")
+            placeholder = next(
+                (attribute(node, "type") for node in shape.iter() if local(node) == "ph"), "none"
+            )
             text = _with_marks(shape, bulleted=placeholder in bodies)
             if placeholder in _FURNITURE and (placeholder != "dt" or any(map(str.isdigit, text))):
                 continue  # but a text without digits in the place of the date is content
@@ -126,13 +140,17 @@ def _with_marks(shape: Element, *, bulleted: bool) -> str:
     all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
     lines = []
-    counts: list[int | None] = []  # the number of the last item of each level, down to the level of the paragraph before
+    counts: list[
+        int | None
+    ] = []  # the number of the last item of each level, down to the level of the paragraph before
     for paragraph, line in all_lines:
         level, kinds, numbered = _list_properties(paragraph, styles)
         counts = [*counts, *[None] * (level + 1 - len(counts))][: level + 1]
         if numbered is not None:
             before = counts[level]
-            counts[level] = number = whole(attribute(numbered, "startAt"), 1) if before is None else before + 1
+            counts[level] = number = (
+                whole(attribute(numbered, "startAt"), 1) if before is None else before + 1
+            )
             mark = f"{_number(number, attribute(numbered, 'type') or '')} "
         else:
             counts[level] = None
@@ -142,8 +160,11 @@ def _with_marks(shape: Element, *, bulleted: bool) -> str:
     return "\n".join(lines)
 
 
-def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple[int, frozenset[str], Element | None]:
-    """The depth of the paragraph in a list, 0 to 8, and the properties of its mark and number, or those of its shape."""
+def _list_properties(
+    paragraph: Element, styles: Mapping[str, Element]
+) -> tuple[int, frozenset[str], Element | None]:
+    """The depth of the paragraph in a list, 0 to 8, and the properties of its mark and number, or those of
+    its shape."""
     properties = child(paragraph, "pPr")
     depth = min(whole(attribute(properties, "lvl"), 0), LEVELS - 1)
     own = {local(each): each for each in children(properties, *_MARKS)}

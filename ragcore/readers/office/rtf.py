@@ -1,7 +1,8 @@
 r"""Rich Text Format (1.9.1).
 
-striprtf ignores formatting, so marks of `typography` are written into the file before it is parsed: `10{\super 6}`,
-`{\strike 30}`. Hidden text is removed, and the numbers of lists, which are in separate groups, become text.
+striprtf ignores formatting, so marks of `typography` are written into the file before it is parsed:
+`10{\super 6}`, `{\strike 30}`. Hidden text is removed, and the numbers of lists, which are in separate
+groups, become text.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ from ragcore.schema import Document
 SUFFIXES = (".rtf",)
 PARSERS = ("striprtf.striprtf",)
 
-# Noncharacters that replace the marks of a table while it is read. The control words before them end what a parser skips.
+# Noncharacters that replace the marks of a table while it is read. The control words before them end what a
+# parser skips.
 _CELL, _ROW, _BEGIN = "\ufde0", "\ufde1", "\ufde2"
-_MARKS = {"cell": f"\\intbl {_CELL}", "row": f"\\intbl {_ROW}", "trowd": f"\\trowd {_BEGIN}", "intbl": f"\\intbl {_BEGIN}"}
+_MARKS = {
+    "cell": f"\\intbl {_CELL}",
+    "row": f"\\intbl {_ROW}",
+    "trowd": f"\\trowd {_BEGIN}",
+    "intbl": f"\\intbl {_BEGIN}",
+}
 _MARK = re.compile(r"\\\\|\\(cell|row|trowd|intbl)(?![a-z])(?:-?\d+)? ?")
 _FONTS = re.compile(r"{[^{}]*\\fonttbl")
 _FONT = re.compile(r"\\f(charset)?(\d+)")
@@ -31,14 +38,26 @@ _FIELD = re.compile(r"\\[\\{}]|{\\field(?![a-z])", re.I)
 _BRACE = re.compile(r"[{}]")
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
-_NEEDED = re.compile(r"\\(?:super|sub|strike|striked1|v|up\d+|dn\d+|footnote|annotation|header[lrf]?|footer[lrf]?)(?![a-z])")
+_NEEDED = re.compile(
+    r"\\(?:super|sub|strike|striked1|v|up\d+|dn\d+|footnote|annotation|header[lrf]?|footer[lrf]?)(?![a-z])"
+)
 _LIST_TEXT = re.compile(r"\{\\(?:listtext|pntext)(?![a-z]) ?")
 _STARRED = re.compile(r"\{\\\*\s*(?=\\annotation(?![a-z]))")
 _NOTES = {"footnote": (" [", "]"), "annotation": (" [Comment: ", "]")}
 _MARGINS = frozenset({"header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"})
 _TOKEN = re.compile(r"\\([a-z]{1,32})(-?\d{1,10})? ?|\\'[0-9a-f]{2}|\\.|[{}]|[^\\{}]+", re.I | re.S)
 _NOT_TEXT = frozenset(
-    {"fonttbl", "colortbl", "stylesheet", "info", "pict", "fldinst", "listtable", "listoverridetable", "themedata"}
+    {
+        "fonttbl",
+        "colortbl",
+        "stylesheet",
+        "info",
+        "pict",
+        "fldinst",
+        "listtable",
+        "listoverridetable",
+        "themedata",
+    }
 )
 _SHIFTS = {"super": RAISED, "sub": LOWERED, "nosupersub": "", "up": RAISED, "dn": LOWERED}
 
@@ -46,14 +65,19 @@ _SHIFTS = {"super": RAISED, "sub": LOWERED, "nosupersub": "", "up": RAISED, "dn"
 def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes()
     if not data.strip():
-        raise EmptyFileError(f"{options.name} is empty.", hint="Save it again from the program it comes from.")
+        raise EmptyFileError(
+            f"{options.name} is empty.", hint="Save it again from the program it comes from."
+        )
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DamagedFileError(
-            f"The content of {options.name} is not rich text.", hint="Save it again from the program it comes from."
+            f"The content of {options.name} is not rich text.",
+            hint="Save it again from the program it comes from.",
         )
     losses = Losses()
     rtf, losses.hidden = _with_marks(_without_binary(data).decode("latin-1"))
-    plain = clean(_to_text(_MARK.sub(lambda match: _MARKS.get(match[1], match[0]), rtf))).replace("\x0b", "\n")
+    plain = clean(_to_text(_MARK.sub(lambda match: _MARKS.get(match[1], match[0]), rtf))).replace(
+        "\x0b", "\n"
+    )
     text = typography.plain("\n".join(_with_tables(plain))).strip()
     if not text:
         raise NoTextError(
@@ -68,12 +92,15 @@ def _to_text(rtf: str) -> str:
     from striprtf import striprtf
 
     # The parser's time to search the end of a link grows with the cube of the links in a line.
-    lines = _FIELD.sub(lambda match: match[0] if match[0].startswith("\\") else f"\n{match[0]}", _shorten_fonts(rtf))
+    lines = _FIELD.sub(
+        lambda match: match[0] if match[0].startswith("\\") else f"\n{match[0]}", _shorten_fonts(rtf)
+    )
     return str(striprtf.rtf_to_text(lines, errors="replace"))  # type: ignore[no-untyped-call]
 
 
 def _shorten_fonts(rtf: str) -> str:
-    """The font table with only the encoding of each font: the parser's time grows with the square of its length."""
+    """The font table with only the encoding of each font: the parser's time grows with the square of its
+    length."""
     table = _FONTS.search(rtf)
     if table is None:
         return rtf
@@ -93,7 +120,8 @@ def _shorten_fonts(rtf: str) -> str:
 
 
 def _with_tables(text: str) -> Iterator[str]:
-    """The text with each table as `table_rows` writes it; cell by cell if the table is only a layout of the page."""
+    """The text with each table as `table_rows` writes it; cell by cell if the table is only a layout of the
+    page."""
     *pieces, rest = text.split(_ROW)
     rows: list[list[str]] = []
     for piece in pieces:
@@ -114,7 +142,12 @@ def _with_tables(text: str) -> Iterator[str]:
 def _table(rows: list[list[str]]) -> Iterator[str]:
     if rows:
         is_layout = all(len(row) < 2 for row in rows)
-        yield from ["", *("\n".join(row) for row in rows if is_layout), *(() if is_layout else table_rows.lines(rows)), ""]
+        yield from [
+            "",
+            *("\n".join(row) for row in rows if is_layout),
+            *(() if is_layout else table_rows.lines(rows)),
+            "",
+        ]
 
 
 def _without_binary(data: bytes) -> bytes:

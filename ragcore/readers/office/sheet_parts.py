@@ -1,5 +1,6 @@
-"""Reads the parts of a workbook's XML that openpyxl ignores: merged cells, hidden rows and columns, letters within a cell that
-are raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
+"""Reads the parts of a workbook's XML that openpyxl ignores: merged cells, hidden rows and columns, letters
+within a cell that are raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their
+answers, text boxes, charts and diagrams.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from ragcore.readers.office.drawings import elements, linked_texts, paragraph_te
 from ragcore.readers.office.package import Element, Package
 from ragcore.readers.web.safe_xml import attribute, local
 
-# The namespaces of "Strict Open XML", which openpyxl does not know, and the usual ones (ISO/IEC 29500-1, annex A).
+# The namespaces of "Strict Open XML", which openpyxl does not know, and the usual ones (ISO/IEC 29500-1,
+# annex A).
 _STRICT = (
-    (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"),
+    (
+        b"http://purl.oclc.org/ooxml/spreadsheetml/main",
+        b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    ),
     (
         b"http://purl.oclc.org/ooxml/officeDocument/relationships",
         b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
@@ -38,7 +43,9 @@ _UNSOLVED = re.compile(  # a formula without its last value
     rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-_NUMBER = {name: re.compile(rb"\b%s=\"(\d{1,7})\"" % name) for name in (b"r", b"min", b"max", b"outlineLevel")}
+_NUMBER = {
+    name: re.compile(rb"\b%s=\"(\d{1,7})\"" % name) for name in (b"r", b"min", b"max", b"outlineLevel")
+}
 _RUN = re.compile(rb"(<(?:\w+:)?rPr>)(.*?)(</(?:\w+:)?rPr>\s*<(?:\w+:)?t\b[^>]*>)([^<]*)", re.S)
 _STRUCK = re.compile(rb'<(?:\w+:)?strike(?:\s*/>|\s+val="(?:1|true)")')
 _SHIFTED = re.compile(rb'<(?:\w+:)?vertAlign\s+val="(super|sub)script"')
@@ -92,13 +99,17 @@ def sheet_layout(part: IO[bytes]) -> Layout:
 
 
 def _hide(layout: Layout, kind: bytes, attributes: bytes) -> None:
-    numbers = {name: int(match[1]) for name, pattern in _NUMBER.items() if (match := pattern.search(attributes))}
+    numbers = {
+        name: int(match[1]) for name, pattern in _NUMBER.items() if (match := pattern.search(attributes))
+    }
     if numbers.get(b"outlineLevel"):
         return  # folded, not hidden
     if kind == b"row":
         layout.hidden_rows.add(numbers.get(b"r", 0))
     else:
-        layout.hidden_columns |= set(range(numbers.get(b"min", 1), min(numbers.get(b"max", 0), MAX_COLUMNS) + 1))
+        layout.hidden_columns |= set(
+            range(numbers.get(b"min", 1), min(numbers.get(b"max", 0), MAX_COLUMNS) + 1)
+        )
 
 
 def _column(letters: bytes) -> int:
@@ -109,7 +120,8 @@ def _column(letters: bytes) -> int:
 
 
 def workbook_bytes(path: Path, parts: Package) -> tuple[bytes, bool]:
-    """The file for openpyxl, with marks of `typography` around letters within its cells, and whether cells may have marks."""
+    """The file for openpyxl, with marks of `typography` around letters within its cells, and whether cells
+    may have marks."""
     is_strict = "xl/workbook.xml" in parts and _STRICT[0][0] in parts.bytes("xl/workbook.xml")
     marked = set(_parts_to_mark(parts))
     struck = "xl/styles.xml" in parts and bool(_STRUCK.search(parts.bytes("xl/styles.xml")))

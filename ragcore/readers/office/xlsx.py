@@ -1,5 +1,6 @@
-"""Excel: the rows of each sheet, with the name of its column before each value and formulas as their last values; then its
-comments, and the text of its charts and drawings. Hidden rows and columns are not read, except folded and filtered ones."""
+"""Excel: the rows of each sheet, with the name of its column before each value and formulas as their last
+values; then its comments, and the text of its charts and drawings. Hidden rows and columns are not read,
+except folded and filtered ones."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def read(path: Path, options: ReadOptions) -> Document:
     text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
-            f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
+            f"{options.name} is a workbook with nothing in its cells.",
+            hint="Fill in its cells and save it again.",
         )
     losses.report(options)
     return Document(text, metadata=metadata, pages=spans, page_word="sheet")
@@ -51,7 +53,8 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _pages(
     content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The title and the text of each sheet, and the metadata. Hidden sheets are read only if there are no others."""
+    """The title and the text of each sheet, and the metadata. Hidden sheets are read only if there are no
+    others."""
     import openpyxl
 
     pages = []
@@ -70,7 +73,9 @@ def _pages(
                         f"{options.name} has more than {options.max_text_chars:,} characters of text.",
                         hint="Split it into several files.",
                     )
-            pages.append((sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else ""))
+            pages.append(
+                (sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else "")
+            )
         losses.sheets = [sheet.title for sheet in book.worksheets if visible and sheet not in visible]
         metadata = {"file_name": options.name}
         for key, value in (("title", book.properties.title), ("author", book.properties.creator)):
@@ -82,12 +87,16 @@ def _pages(
     return pages, metadata
 
 
-def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses) -> Iterator[str]:
+def _sheet(
+    sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
+) -> Iterator[str]:
     sheet.reset_dimensions()  # the size in the file is often wrong
     part = sheet._worksheet_path
     with sheet._get_source() as stream:  # openpyxl has no public access to a sheet's XML
         layout = sheet_layout(stream)
-    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked_parts(part, "table")):
+    if layout.is_filtered or any(
+        b"filterColumn" in parts.bytes(table) for table in parts.linked_parts(part, "table")
+    ):
         layout.hidden_rows.clear()  # filtered rows are data
     losses.formulas += layout.unsolved
     comments = sheet_comments(parts, part)
@@ -108,9 +117,12 @@ def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, lo
     yield from drawn_text(parts, part, losses)
 
 
-def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, losses: Losses) -> Iterator[tuple[int, list[str]]]:
-    """Every row with its number, an empty one as []; only the first of many rows that are missing in the file. The text of
-    cells that are merged downwards is repeated in each of their rows that has other text."""
+def _rows(
+    sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, losses: Losses
+) -> Iterator[tuple[int, list[str]]]:
+    """Every row with its number, an empty one as []; only the first of many rows that are missing in the
+    file. The text of cells that are merged downwards is repeated in each of their rows that has other
+    text."""
     tops: dict[Merge, str] = {}
     seen: set[Merge] = set()
     last = 0
@@ -126,7 +138,10 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
         for merge in merges:
             cells += [""] * (merge.max_col - len(cells))
             tops.setdefault(merge, cells[merge.min_col - 1] if number == merge.min_row else "")
-            cells[merge.min_col - 1 : merge.max_col] = [tops[merge], *[table_rows.MERGED] * (merge.max_col - merge.min_col)]
+            cells[merge.min_col - 1 : merge.max_col] = [
+                tops[merge],
+                *[table_rows.MERGED] * (merge.max_col - merge.min_col),
+            ]
         if number in layout.hidden_rows:
             losses.hidden += any(cells)
             continue
@@ -134,14 +149,16 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
         is_new = sum(cell not in ("", table_rows.MERGED) for cell in cells) > again
         seen.update(merges)
         if layout.hidden_columns:
-            losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
+            losses.hidden += sum(
+                bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns
+            )
             cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
         yield number, (cells if is_new else [table_rows.MERGED]) if any(cells) else []
 
 
 def _stored_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The number and the cells of each row that is in the file. openpyxl's own rows also have all empty rows and cells before
-    them, however many."""
+    """The number and the cells of each row that is in the file. openpyxl's own rows also have all empty rows
+    and cells before them, however many."""
     from openpyxl.worksheet._reader import WorkSheetParser
 
     book = sheet.parent

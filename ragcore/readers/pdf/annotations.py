@@ -30,12 +30,15 @@ def load_fields(pdf: pdfium.PdfDocument) -> None:
     from pypdfium2._helpers import document
 
     if pdf.get_formtype():
-        logging.getLogger(document.__name__).setLevel(logging.ERROR)  # it logs the advice to compile PDFium for XFA
+        logging.getLogger(document.__name__).setLevel(
+            logging.ERROR
+        )  # it logs the advice to compile PDFium for XFA
         pdf.init_forms()
 
 
 def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
-    """`name: value` for each filled field of a form, the state of each box, and each comment, in their order on the page."""
+    """`name: value` for each filled field of a form, the state of each box, and each comment, in their order
+    on the page."""
     for annotation in _annotations(page):
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         if pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN:
@@ -43,7 +46,9 @@ def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
         if kind == WIDGET and page.formenv:
             yield from _field(page.formenv.raw, annotation)
         elif kind == FREE_TEXT or kind in COMMENTS:
-            text, author = (_read_utf16(pdfium.FPDFAnnot_GetStringValue, annotation, key) for key in (b"Contents", b"T"))
+            text, author = (
+                _read_utf16(pdfium.FPDFAnnot_GetStringValue, annotation, key) for key in (b"Contents", b"T")
+            )
             start = "" if kind == FREE_TEXT else f"Comment by {author}: " if author else "Comment: "
             if text:
                 yield start + text
@@ -52,7 +57,9 @@ def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
 def pinned_files(page: pdfium.PdfPage) -> Iterator[pdfium.PdfAttachment]:
     """The files that are pinned to the page."""
     for annotation in _annotations(page):
-        if pdfium.FPDFAnnot_GetSubtype(annotation) == PINNED_FILE and (raw := pdfium.FPDFAnnot_GetFileAttachment(annotation)):
+        if pdfium.FPDFAnnot_GetSubtype(annotation) == PINNED_FILE and (
+            raw := pdfium.FPDFAnnot_GetFileAttachment(annotation)
+        ):
             yield pdfium.PdfAttachment(raw, page.pdf)
 
 
@@ -99,7 +106,9 @@ def _field(form: Any, annotation: Any) -> Iterator[str]:
     elif kind == LIST_BOX:
         options = range(pdfium.FPDFAnnot_GetOptionCount(form, annotation))
         chosen = [option for option in options if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, option)]
-        value = ", ".join(_read_utf16(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, option) for option in chosen)
+        value = ", ".join(
+            _read_utf16(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, option) for option in chosen
+        )
     else:
         value = _read_utf16(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
     if value:

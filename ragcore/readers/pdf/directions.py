@@ -1,7 +1,8 @@
 """The direction of text on a PDF page, and rectangles rotated so that this text runs from left to right.
 
-A direction is the number of quarter turns, anticlockwise, from text that runs to the right: 1 runs upwards, 2 is upside
-down, 3 runs downwards. Text that is rotated by its own direction has level rows and upright columns.
+A direction is the number of quarter turns, anticlockwise, from text that runs to the right: 1 runs upwards, 2
+is upside down, 3 runs downwards. Text that is rotated by its own direction has level rows and upright
+columns.
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from collections.abc import Callable, Sequence
 
 from ragcore.readers.pdf import pdfium
 
-MAX_SLANT = 20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
+MAX_SLANT = (
+    20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
+)
 NO_DIRECTION = -1
-SMALL_SAMPLE, LARGE_SAMPLE = 8, 60  # characters of a page; the large one if some of the small one does not run to the right
+SMALL_SAMPLE, LARGE_SAMPLE = (
+    8,
+    60,
+)  # characters of a page; the large one if some of the small one does not run to the right
 TALL_RATIO = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
 
 Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
@@ -49,13 +55,15 @@ def rotate_all(pieces: list[Corners], direction: int) -> list[Corners]:
 def text_page(page: pdfium.PdfPage) -> tuple[pdfium.PdfTextPage, int]:
     """The page's text, and the direction of most of it.
 
-    PDFium forms lines as the page is displayed. A page whose text does not run to the right on the screen is rotated until
-    it does, and rotated back afterwards.
+    PDFium forms lines as the page is displayed. A page whose text does not run to the right on the screen is
+    rotated until it does, and rotated back afterwards.
     """
     text = page.get_textpage()
     main = 0
     if any(direction not in (0, None) for direction in _sample(text, SMALL_SAMPLE)):
-        counts = Counter(each for each in _sample(text, LARGE_SAMPLE) if each is not None and each != NO_DIRECTION)
+        counts = Counter(
+            each for each in _sample(text, LARGE_SAMPLE) if each is not None and each != NO_DIRECTION
+        )
         main = max(counts, key=counts.__getitem__, default=0)
     rotation = page.get_rotation()
     if 90 * main == rotation:
@@ -74,7 +82,8 @@ def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
 
 
 def find_directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
-    """The direction of each character; () if all have that of the page. `pieces` are the rectangles around its text."""
+    """The direction of each character; () if all have that of the page. `pieces` are the rectangles around
+    its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
     tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL_RATIO * (piece[x + 2] - piece[x])]
     indexes = (find_character(text, piece) for piece in tall)
@@ -97,7 +106,11 @@ def find_character(text: pdfium.PdfTextPage, piece: Corners) -> int:
 def character_boxes(text: pdfium.PdfTextPage, main: int, directions: Sequence[int]) -> BoxOf:
     """A function from a character to the rectangle around it, rotated by its direction; None if it has none.
     `directions` has the direction of each character; () if all have the direction `main`."""
-    raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # looked up once for all characters
+    raw, box, get_box = (
+        text.raw,
+        pdfium.FS_RECTF(),
+        pdfium.FPDFText_GetLooseCharBox,
+    )  # looked up once for all characters
 
     def box_of(index: int) -> Corners | None:
         if not get_box(raw, index, box):

@@ -1,9 +1,10 @@
-"""The lines of a PDF page in reading order: tables row by row, columns one after the other, headlines apart from the text.
+"""The lines of a PDF page in reading order: tables row by row, columns one after the other, headlines apart
+from the text.
 
-PDFium returns a page's text in the order in which it was drawn, which is nearly always the reading order. Then only the size
-of each line's letters is added. If lines have wide gaps, or rules are drawn, the position of every letter is examined:
-letters in the cells of a grid, or in columns that three rows share, are a table; lines side by side that are both full of
-words are columns of text.
+PDFium returns a page's text in the order in which it was drawn, which is nearly always the reading order.
+Then only the size of each line's letters is added. If lines have wide gaps, or rules are drawn, the position
+of every letter is examined: letters in the cells of a grid, or in columns that three rows share, are a table;
+lines side by side that are both full of words are columns of text.
 """
 
 from __future__ import annotations
@@ -21,16 +22,39 @@ from typing import Any
 from ragcore.readers import typography
 from ragcore.readers.encodings import clean
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.directions import NO_DIRECTION, BoxOf, Corners, character_boxes, find_directions, rotate_all
+from ragcore.readers.pdf.directions import (
+    NO_DIRECTION,
+    BoxOf,
+    Corners,
+    character_boxes,
+    find_directions,
+    rotate_all,
+)
 from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
-from ragcore.readers.pdf.table_detection import MIN_ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
+from ragcore.readers.pdf.table_detection import (
+    MIN_ROWS,
+    find_aligned,
+    in_grids,
+    is_list,
+    is_running_text,
+    runs_in,
+    table_lines,
+)
 
 WIDE_GAP = 1.1  # of the height of a piece of text; a gap is then certainly wider than `runs.GAP`
 
-_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+_LIGATURES = {
+    0xFB00: "ff",
+    0xFB01: "fi",
+    0xFB02: "fl",
+    0xFB03: "ffi",
+    0xFB04: "ffl",
+    0xFB05: "st",
+    0xFB06: "st",
+}
 _NUMBER = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
 _ILLEGIBLE = re.compile("[\x00-\x1f\x7f\ufb00-\ufb06\ufeff\ufffe\ud800-\udfff]")
 _DIGIT = re.compile(r"\d")
@@ -42,8 +66,8 @@ _RIGHT_TO_LEFT_WORDS = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIG
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """The `characters` of a page as PDFium returns them, their `readings` with corrections and their `directions`.
-    `box_of` returns the rectangle of the character at an index, rotated by its direction."""
+    """The `characters` of a page as PDFium returns them, their `readings` with corrections and their
+    `directions`. `box_of` returns the rectangle of the character at an index, rotated by its direction."""
 
     text: pdfium.PdfTextPage
     characters: str
@@ -62,9 +86,11 @@ class _Letters:
         return Line(self.join(indexes), *_style(self.text, self.box_of, first, last), indexes=indexes)
 
 
-def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, with_indexes: bool = False) -> list[Line]:
-    """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
-    `with_indexes`: each line has the indexes of its characters on the page."""
+def page_lines(
+    paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, with_indexes: bool = False
+) -> list[Line]:
+    """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules
+    of tables. `with_indexes`: each line has the indexes of its characters on the page."""
     page_text = text.get_text_range()
     pieces = text_pieces(text)
     directions = find_directions(text, main, pieces)
@@ -85,14 +111,19 @@ def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, wit
     return list(_placed_lines(letters, ruled, with_indexes))
 
 
-def _read_shifted(text: pdfium.PdfTextPage, page_text: str, main: int, pieces: list[Corners]) -> dict[int, str]:
+def _read_shifted(
+    text: pdfium.PdfTextPage, page_text: str, main: int, pieces: list[Corners]
+) -> dict[int, str]:
     """The readings of characters that are raised, lowered, or next to a drop cap."""
     possible = list(candidates(pieces, rotate_all(pieces, main)))
     return ShiftedLetters(text, _read_characters(text, page_text), main).read(possible) if possible else {}
 
 
-def _drawn_lines(text: pdfium.PdfTextPage, page_text: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
-    """PDFium's lines. Only lines that `_near_headlines` selects get a style, because looking it up takes long."""
+def _drawn_lines(
+    text: pdfium.PdfTextPage, page_text: str, box_of: BoxOf, shifted: dict[int, str]
+) -> Iterator[Line]:
+    """PDFium's lines. Only lines that `_near_headlines` selects get a style, because looking it up takes
+    long."""
     raw_lines = page_text.split("\n")
     firsts: list[int] = []  # the index of each line's first character, if letters are shifted
     if shifted:
@@ -118,7 +149,9 @@ def _near_headlines(lines: Sequence[str]) -> set[int]:
     out: set[int] = set()
     for number, line in enumerate(lines):
         if fills(len(line), widths[number]):
-            below = next((later for later in range(number + 1, min(number + 3, len(lines))) if lines[later]), None)
+            below = next(
+                (later for later in range(number + 1, min(number + 3, len(lines))) if lines[later]), None
+            )
             if below and not lines[below][0].islower():
                 out |= {number, below}
     return out
@@ -143,7 +176,8 @@ def _make_legible(line: str) -> str:
 
 
 def text_pieces(text: pdfium.PdfTextPage) -> list[Corners]:
-    """The rectangle around each piece of text that was drawn at once. PDFium returns them faster than those of all letters."""
+    """The rectangle around each piece of text that was drawn at once. PDFium returns them faster than those
+    of all letters."""
     x0, top, x1, bottom = (ctypes.c_double() for _ in range(4))
     pieces = []
     raw = text.raw
@@ -214,14 +248,18 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], with_indexes:
     yield from _in_order(letters, [run for _, run in directed_runs], block_of, blocks)
 
 
-def _add_block(blocks: dict[int, list[Line]], block_of: dict[int, int], runs: list[Run], lines: list[Line]) -> None:
+def _add_block(
+    blocks: dict[int, list[Line]], block_of: dict[int, int], runs: list[Run], lines: list[Line]
+) -> None:
     """Record that these runs are a block with these lines."""
     block = min(run.first for run in runs)
     blocks[block] = lines
     block_of.update((run.first, block) for run in runs)
 
 
-def _in_order(letters: _Letters, runs: list[Run], block_of: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
+def _in_order(
+    letters: _Letters, runs: list[Run], block_of: dict[int, int], blocks: dict[int, list[Line]]
+) -> Iterator[Line]:
     """The lines of running text, with each block where its first letter is."""
     finished: set[int] = set()  # blocks whose lines were yielded
     end = 0  # of the last run
@@ -280,7 +318,10 @@ def _order_glyph(glyph: list[int], text: pdfium.PdfTextPage) -> list[int]:
 @cache
 def _arabic_ligatures() -> frozenset[str]:
     """The letters of each ligature in reading order."""
-    return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
+    return frozenset(
+        unicodedata.normalize("NFKC", chr(point))
+        for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF))
+    )
 
 
 def _read_characters(text: pdfium.PdfTextPage, page_text: str) -> str:

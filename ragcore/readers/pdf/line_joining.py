@@ -15,7 +15,9 @@ MIN_NUMBERED_PAGES = 3  # the same for a line that has the page number
 MAX_RUNNING_LINES = 4  # maximum lines of a header or footer
 MAX_RUNNING = 100  # characters of a line in a header or footer
 MIN_COLUMN = 28  # characters; shorter lines usually belong to a table or a list, not to a column of text
-RARE_HYPHENS = 5  # hyphens inside lines per hyphen at a line's end; with more, the document does not divide words
+RARE_HYPHENS = (
+    5  # hyphens inside lines per hyphen at a line's end; with more, the document does not divide words
+)
 HEADLINE_RATIO = 1.06  # minimum ratio of letter sizes between a headline and the text
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
@@ -32,8 +34,9 @@ _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 class Line(NamedTuple):  # creating a dataclass would take three times as long
     """A line of a page.
 
-    `size` is the height of its letters in points, 0 if unknown. A `strong` line is bold from end to end. A `row` of a table is
-    never joined to another line. `indexes` are those of its characters on the page, if the caller needs them.
+    `size` is the height of its letters in points, 0 if unknown. A `strong` line is bold from end to end. A
+    `row` of a table is never joined to another line. `indexes` are those of its characters on the page, if
+    the caller needs them.
     """
 
     text: str
@@ -70,7 +73,9 @@ def _drop_running(pages: list[list[Line]]) -> None:
         often = {
             key
             for key, count in Counter(keys).items()
-            if key and count >= max(MIN_NUMBERED_PAGES if _PAGE_NUMBER.search(key) else MIN_RUNNING_PAGES, 0.4 * len(pages))
+            if key
+            and count
+            >= max(MIN_NUMBERED_PAGES if _PAGE_NUMBER.search(key) else MIN_RUNNING_PAGES, 0.4 * len(pages))
         }
         last: dict[str, int] = {}  # the last page with a line of this key
         for number, key in enumerate(keys):
@@ -86,7 +91,8 @@ def _drop_running(pages: list[list[Line]]) -> None:
 
 
 def _repeats(before: str, text: str, pages: int) -> bool:
-    """Whether two similar lines are short and have equal figures, or figures that increase with the page number."""
+    """Whether two similar lines are short and have equal figures, or figures that increase with the page
+    number."""
     if max(len(before), len(text)) > MAX_RUNNING:
         return False
     figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
@@ -94,8 +100,8 @@ def _repeats(before: str, text: str, pages: int) -> bool:
 
 
 def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
-    """The words that the document writes with a hyphen inside a line. If it rarely has hyphens at the ends of lines, words with
-    a hyphen there count too, because it does not divide words."""
+    """The words that the document writes with a hyphen inside a line. If it rarely has hyphens at the ends of
+    lines, words with a hyphen there count too, because it does not divide words."""
     inside = [
         word.lower()
         for page in pages
@@ -112,8 +118,8 @@ def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
 
 
 def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str:
-    """The page's text with one line for each paragraph, heading, list item or table row. Words that are divided at line ends
-    are joined. A word in `compounds` keeps its hyphen.
+    """The page's text with one line for each paragraph, heading, list item or table row. Words that are
+    divided at line ends are joined. A word in `compounds` keeps its hyphen.
     """
     lines = _split_at_hyphens(page)
     widths = widths_near([0 if line.row else len(line.text) for line in lines])
@@ -181,7 +187,11 @@ def _continues(line: Line, after: Line, width: int) -> bool:
     """Whether `after` belongs to the same paragraph as `line`, in a column `width` characters wide."""
     if line.row or after.row or _ITEM.match(after.text):
         return False
-    if line.text.endswith(BROKEN) or after.text[0].islower() or (_upright(line.text) and _upright(after.text)):
+    if (
+        line.text.endswith(BROKEN)
+        or after.text[0].islower()
+        or (_upright(line.text) and _upright(after.text))
+    ):
         return True
     if not fills(len(line.text), width) or (line.strong and not after.strong):
         return False
@@ -189,7 +199,9 @@ def _continues(line: Line, after: Line, width: int) -> bool:
         return False
     if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
         return False
-    return not (_ENDED.search(line.text) and (len(line.text) < 0.9 * width or (after.strong and not line.strong)))
+    return not (
+        _ENDED.search(line.text) and (len(line.text) < 0.9 * width or (after.strong and not line.strong))
+    )
 
 
 def _join(before: str, after: str, compounds: frozenset[str]) -> str:
@@ -207,7 +219,8 @@ def _join(before: str, after: str, compounds: frozenset[str]) -> str:
 
 
 def _upright(text: str) -> bool:
-    """Whether the line is part of vertical text: one character, perhaps with punctuation that ends a sentence."""
+    """Whether the line is part of vertical text: one character, perhaps with punctuation that ends a
+    sentence."""
     return len(text) <= 3 and sum(map(str.isalnum, text)) <= 1 and all(map(_wide, text))
 
 

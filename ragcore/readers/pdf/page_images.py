@@ -28,7 +28,9 @@ from ragcore.readers.pdf.runs import is_level
 
 LOCK = threading.RLock()
 
-MAX_PIXELS = 16_000_000  # of a rendered page; larger pages, such as a plan on A0, are rendered at a lower scale
+MAX_PIXELS = (
+    16_000_000  # of a rendered page; larger pages, such as a plan on A0, are rendered at a lower scale
+)
 MAX_SIDE = 12_000  # pixels; WebP allows 16383
 MIN_PART = 12  # characters of a part of a quote; a shorter match counts only at the edge of a page
 GRID = 1 << 20  # steps per page in which PDFium computes boxes
@@ -65,7 +67,9 @@ class Box:
         return self.x0 <= x <= self.x1 and self.top <= y <= self.bottom
 
 
-def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None, turn: int = 0) -> bytes:
+def render_page(
+    path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None, turn: int = 0
+) -> bytes:
     """The page as WebP, turned `turn` degrees clockwise. InputError if there is no such page.
 
     A `scale` of 1.0 is 72 dots per inch. A huge page has a lower scale.
@@ -90,8 +94,9 @@ def highlight_boxes(
 ) -> list[Box]:
     """The boxes of the quote on the page, one for each of its lines, in reading order.
 
-    White space, hyphens and ligatures do not matter. If the quote begins on the page before or continues on the next one, the
-    boxes mark its part on this page. [] if no part is here. `parts` are (start, end) of the spans of the quote to mark.
+    White space, hyphens and ligatures do not matter. If the quote begins on the page before or continues on
+    the next one, the boxes mark its part on this page. [] if no part is here. `parts` are (start, end) of the
+    spans of the quote to mark.
     """
     letters, marked = marked_letters(quote, parts)
     if not any(marked):
@@ -107,7 +112,8 @@ def highlight_boxes(
 
 @contextmanager
 def open_pdf(path: Path, name: str, password: str | None) -> Iterator[pdfium.PdfDocument]:
-    """The document, with PDFium locked. EncryptedFileError, UnsupportedFileError, DamagedFileError name `name`."""
+    """The document, with PDFium locked. EncryptedFileError, UnsupportedFileError, DamagedFileError name
+    `name`."""
     with LOCK:
         try:
             pdf = _open(path, password)
@@ -132,8 +138,8 @@ def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
 
 
 def _prepare(password: str) -> str:
-    """The form of passwords in PDFs with AES-256 (SASLprep, RFC 4013): wide spaces become spaces, invisible characters are
-    removed, then NFKC."""
+    """The form of passwords in PDFs with AES-256 (SASLprep, RFC 4013): wide spaces become spaces, invisible
+    characters are removed, then NFKC."""
     spaced = (" " if stringprep.in_table_c12(character) else character for character in password)
     visible = [character for character in spaced if not stringprep.in_table_b1(character)]
     return unicodedata.normalize("NFKC", "".join(visible))
@@ -144,7 +150,9 @@ def _translate(error: Any, name: str, password: str | None) -> Exception:
         return DamagedFileError(f"{name} has no pages.", hint="Save it again from the program it comes from.")
     if error.err_code == _WRONG_PASSWORD:
         if password is None:
-            return EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+            return EncryptedFileError(
+                f"{name} is protected with a password.", hint="Enter its password to read it."
+            )
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
     if error.err_code == _UNKNOWN_SECURITY:
         return UnsupportedFileError(
@@ -160,12 +168,15 @@ def _translate(error: Any, name: str, password: str | None) -> Exception:
 def _page(pdf: pdfium.PdfDocument, index: int, name: str) -> pdfium.PdfPage:
     if not 0 <= index < len(pdf):
         raise InputError(
-            f"{name} has only {len(pdf)} pages, so there is no page {index + 1}.", hint="Choose a page that it has."
+            f"{name} has only {len(pdf)} pages, so there is no page {index + 1}.",
+            hint="Choose a page that it has.",
         )
     try:
         return pdf[index]
     except pdfium.PdfiumError as error:
-        raise DamagedFileError(f"Page {index + 1} of {name} is damaged.", hint="Its other pages can be shown.") from error
+        raise DamagedFileError(
+            f"Page {index + 1} of {name} is damaged.", hint="Its other pages can be shown."
+        ) from error
 
 
 def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple[str, list[bool]]:
@@ -176,8 +187,9 @@ def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple
 
 
 def quote_runs(letters: Sequence[tuple[str, At]], quote: str, marked: Sequence[bool]) -> Iterator[list[At]]:
-    """Where each marked stretch of `quote` is, without repeats. `letters` are those of the page, each with where
-    it is, such as its index. Parts of the quote may be missing on the page, or elsewhere, as in a picture."""
+    """Where each marked stretch of `quote` is, without repeats. `letters` are those of the page, each with
+    where it is, such as its index. Parts of the quote may be missing on the page, or elsewhere, as in a
+    picture."""
     for begin, start, length in _common_parts(quote, "".join(letter for letter, _ in letters)):
         common = zip(letters[start : start + length], marked[begin : begin + length], strict=True)
         for has_box, run in groupby(common, key=lambda pair: pair[1]):
@@ -216,7 +228,9 @@ def letters_of(text: str) -> Iterator[tuple[str, int]]:
                 yield letter, index
 
 
-def _boxes(page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str, marked: Sequence[bool]) -> list[Box]:
+def _boxes(
+    page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str, marked: Sequence[bool]
+) -> list[Box]:
     lines = page_lines(page_objects(page).paths, text, main, with_indexes=True)
     letters = [letter for line in lines for letter in _line_letters(text, line)]
     boxes = []
@@ -229,7 +243,8 @@ def _boxes(page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str
 
 
 def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
-    """The letters of the line to compare, each with its characters on the page. In a table these are the whole row."""
+    """The letters of the line to compare, each with its characters on the page. In a table these are the
+    whole row."""
     if line.row:
         indexes = tuple(line.indexes)
         yield from ((letter, indexes) for letter, _ in letters_of(line.text))
@@ -240,7 +255,8 @@ def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, S
 
 
 def _character_box(text: pdfium.PdfTextPage, index: int, direction: int) -> Corners | None:
-    """The box of a character before the page is rotated and cropped, rotated by its direction; None if it has no size."""
+    """The box of a character before the page is rotated and cropped, rotated by its direction; None if it has
+    no size."""
     try:
         x0, bottom, x1, top = text.get_charbox(index, loose=True)
     except pdfium.PdfiumError:
@@ -252,7 +268,9 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
     """One rectangle for each line, from those of its characters or words in reading order."""
     lines: list[Corners] = []
     for box in corners:
-        if lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1]):  # also in right-to-left text
+        if (
+            lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1])
+        ):  # also in right-to-left text
             lines[-1] = union(lines[-1], box)
         else:
             lines.append(box)

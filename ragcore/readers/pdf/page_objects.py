@@ -16,7 +16,8 @@ _Matrix = tuple[float, float, float, float, float, float]
 
 
 class PageObjects(NamedTuple):
-    """PDFium's handles, collected in one pass, as there may be thousands on a page. `forms` may contain pictures."""
+    """PDFium's handles, collected in one pass, as there may be thousands on a page. `forms` may contain
+    pictures."""
 
     paths: list[Any]
     images: list[Any]
@@ -24,7 +25,8 @@ class PageObjects(NamedTuple):
 
 
 class PlacedImage(NamedTuple):
-    """`corners` are on the page before it is rotated and cropped. Pictures with the same `key` are the same picture."""
+    """`corners` are on the page before it is rotated and cropped. Pictures with the same `key` are the same
+    picture."""
 
     corners: Corners
     pixels: int

@@ -40,27 +40,33 @@ class ReadPicture:
 
 
 class PagePictures:
-    """Finds the pictures of one file page after page. A picture that appears again at the same position is a background or a
-    letterhead."""
+    """Finds the pictures of one file page after page. A picture that appears again at the same position is a
+    background or a letterhead."""
 
     def __init__(self) -> None:
         self._seen: set[PlacedImage] = set()
 
     def find(self, page: pdfium.PdfPage, text: pdfium.PdfTextPage, objects: PageObjects) -> list[Box]:
-        """The boxes, from the top down, that may contain words which are not in the text. [] if pictures cover little of
-        the page."""
+        """The boxes, from the top down, that may contain words which are not in the text. [] if pictures
+        cover little of the page."""
         if not (objects.images or objects.forms):
             return []
         images = [image for image in islice(placed_images(objects), MAX_PICTURES) if image not in self._seen]
         self._seen.update(images)
         if sum(image.pixels for image in images) < MIN_PIXELS:
             return []
-        boxes = [box for box in _merge(box_on_page(page, image.corners) for image in images) if _share(box) >= MIN_PICTURE]
+        boxes = [
+            box
+            for box in _merge(box_on_page(page, image.corners) for image in images)
+            if _share(box) >= MIN_PICTURE
+        ]
         if sum(map(_share, boxes)) < MIN_COVERED:
             return []
         pieces = [(corners, box_on_page(page, corners)) for corners in text_pieces(text)]
         boxes = [box for box in boxes if not _has_text(box, pieces, text)]
-        return sorted(boxes, key=lambda box: (box.top, box.x0)) if sum(map(_share, boxes)) >= MIN_COVERED else []
+        return (
+            sorted(boxes, key=lambda box: (box.top, box.x0)) if sum(map(_share, boxes)) >= MIN_COVERED else []
+        )
 
 
 def render_for_recognition(page: pdfium.PdfPage) -> Image:
@@ -71,8 +77,11 @@ def render_for_recognition(page: pdfium.PdfPage) -> Image:
     return picture
 
 
-def read_pictures(page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequence[Box], name: str) -> Iterator[ReadPicture]:
-    """The pictures in the boxes that contain something like text, without the words that the page has there as text."""
+def read_pictures(
+    page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequence[Box], name: str
+) -> Iterator[ReadPicture]:
+    """The pictures in the boxes that contain something like text, without the words that the page has there
+    as text."""
     rendered = render_for_recognition(page)
     typed = [box_on_page(page, corners) for corners in text_pieces(text)]
     for box in boxes:
@@ -99,13 +108,16 @@ def with_pictures(
     ):
         begin = number + len(out) - len(lines)
         words = paragraphs(text_lines(picture.page.text)).split("\n")
-        out[begin:begin] = [Line(paragraph, row=True) for paragraph in words if paragraph]  # no line is joined to them
+        out[begin:begin] = [
+            Line(paragraph, row=True) for paragraph in words if paragraph
+        ]  # no line is joined to them
     return out
 
 
 def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
-    """The number of the line before which the words of a picture are inserted: the one after the closest line above its middle,
-    or else the first below. Lines at its sides count only if no line is above or below it."""
+    """The number of the line before which the words of a picture are inserted: the one after the closest line
+    above its middle, or else the first below. Lines at its sides count only if no line is above or below
+    it."""
     lines = [(box, number) for number, box in enumerate(boxes) if box]
     over = [line for line in lines if line[0].x0 < picture.x1 and picture.x0 < line[0].x1]
     middles = [(box.middle, number) for box, number in over or lines]
@@ -116,10 +128,14 @@ def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
 
 
 def _has_text(picture: Box, pieces: Sequence[tuple[Corners, Box]], text: pdfium.PdfTextPage) -> bool:
-    """Whether the picture has so much text on it that it is a background, or a scan whose text is in the file."""
+    """Whether the picture has so much text on it that it is a background, or a scan whose text is in the
+    file."""
     upon = [(corners, box) for corners, box in pieces if picture.contains(box.x0 + box.width / 2, box.middle)]
     letters = sum(_letters(corners) for corners, box in upon if MARGIN < box.middle < 100 - MARGIN)
-    return letters > MAX_LETTERS or sum(_letters(corners) for corners, _ in upon if _is_hidden(text, corners)) > MAX_HIDDEN
+    return (
+        letters > MAX_LETTERS
+        or sum(_letters(corners) for corners, _ in upon if _is_hidden(text, corners)) > MAX_HIDDEN
+    )
 
 
 def _letters(piece: Corners) -> float:
@@ -155,7 +171,10 @@ def _remove_typed(typed: Sequence[Box], page: RecognisedPage) -> RecognisedPage:
         x, y = 50 * (word.x0 + word.x1) / page.width, 50 * (word.top + word.bottom) / page.height
         return any(box.contains(x, y) for box in typed)
 
-    lines = [replace(line, words=tuple(word for word in line.words if not is_typed(word))) for line in page.candidates]
+    lines = [
+        replace(line, words=tuple(word for word in line.words if not is_typed(word)))
+        for line in page.candidates
+    ]
     return replace(page, candidates=[line for line in lines if line.letters or line.capacity])
 
 

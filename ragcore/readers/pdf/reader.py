@@ -1,4 +1,5 @@
-"""PDF: the text of each page, its lines joined to paragraphs; and the text that is recognised on scanned pages and in pictures.
+"""PDF: the text of each page, its lines joined to paragraphs; and the text that is recognised on scanned
+pages and in pictures.
 
 Files that PDFium cannot open are read with pdfminer, which repairs more damage.
 """
@@ -16,11 +17,25 @@ from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
+from ragcore.readers.pdf.annotations import (
+    NOT_TICKED,
+    annotation_texts,
+    is_xfa,
+    load_fields,
+    pinned_files,
+    xfa_values,
+)
 from ragcore.readers.pdf.attached_files import AttachedFiles
 from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
-from ragcore.readers.pdf.line_joining import Line, hyphen_words, page_separator, paragraphs, text_lines, without_running_lines
+from ragcore.readers.pdf.line_joining import (
+    Line,
+    hyphen_words,
+    page_separator,
+    paragraphs,
+    text_lines,
+    without_running_lines,
+)
 from ragcore.readers.pdf.page_images import Box, open_pdf
 from ragcore.readers.pdf.page_objects import page_objects
 from ragcore.readers.pdf.pictures import (
@@ -72,7 +87,8 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
-    """The text without page numbers. pdfminer takes much longer than PDFium. Raises `damage` if it finds no text either."""
+    """The text without page numbers. pdfminer takes much longer than PDFium. Raises `damage` if it finds no
+    text either."""
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LTTextContainer
 
@@ -90,7 +106,8 @@ def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileErr
 
 
 class _PageReader:
-    """Reads the pages of a file one after the other, and collects the labels of those with text that was not read."""
+    """Reads the pages of a file one after the other, and collects the labels of those with text that was not
+    read."""
 
     def __init__(self, pdf: pdfium.PdfDocument, options: ReadOptions, files: AttachedFiles) -> None:
         self.labels: list[str] = []
@@ -114,7 +131,9 @@ class _PageReader:
             try:
                 lines, added = self._read_page(self._pdf[index], index)
                 lines = [*lines, *(Line(text, row=True) for text in added)]
-                notes += sum(not text.endswith(NOT_TICKED) for text in added)  # the values may be in the XFA data
+                notes += sum(
+                    not text.endswith(NOT_TICKED) for text in added
+                )  # the values may be in the XFA data
             except pdfium.PdfiumError:
                 self._broken.append(self.labels[-1])
             pages.append(lines)
@@ -138,7 +157,9 @@ class _PageReader:
         """An error for each kind of text that was not read."""
         name = self._options.name
         if self._scans:
-            yield recognition.scan_without_engine(f"In {name} there are only pictures on {_list_pages(self._scans)}")
+            yield recognition.scan_without_engine(
+                f"In {name} there are only pictures on {_list_pages(self._scans)}"
+            )
         if self._pictured:
             yield recognition.scan_without_engine(
                 f"In {name} there are large pictures beside the text of {_list_pages(self._pictured)}"

@@ -25,8 +25,8 @@ _Rule = tuple[float, float, float]  # position on the other axis, start, end
 class Grid:
     """`xs` and `ys` are ascending, in points; y grows upwards.
 
-    `walls` has, for each row from the top, the borders of columns with a rule; border 1 is after column 0. `floors` has, for
-    each column, the borders of rows with a rule; border 1 is below row 0.
+    `walls` has, for each row from the top, the borders of columns with a rule; border 1 is after column 0.
+    `floors` has, for each column, the borders of rows with a rule; border 1 is below row 0.
     """
 
     xs: Sequence[float]
@@ -50,8 +50,8 @@ class Grid:
         return self.height - 1 - row, column
 
     def separates(self, end: float, start: float, y: float, space: float) -> bool:
-        """Whether a rule lies between x `end` of one word and x `start` of the next, at height `y`. A rule of other rows counts
-        where the words are farther apart than `space`."""
+        """Whether a rule lies between x `end` of one word and x `start` of the next, at height `y`. A rule of
+        other rows counts where the words are farther apart than `space`."""
         if not self.ys[0] <= y < self.ys[-1]:
             return False
         borders = range(bisect_right(self.xs, end - 0.5), bisect_right(self.xs, start + 0.5))
@@ -89,15 +89,17 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
     out = []
     for rows, columns in _groups(_join_rules(across), _join_rules(down)):
         xs = _merge_close([x for x, _, _ in columns] + [end for _, x0, x1 in rows for end in (x0, x1)])
-        ys = _merge_close([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
+        ys = _merge_close(
+            [y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)]
+        )
         if len(xs) > 2 and len(ys) > 2:
             out.append(_grid(xs, ys, rows, columns))
     return out
 
 
 def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Rule]) -> Grid:
-    """If most rows have rules between their columns, a row without them is one cell. If not, it has a border at each
-    column."""
+    """If most rows have rules between their columns, a row without them is one cell. If not, it has a border
+    at each column."""
     walls: list[set[int]] = [set() for _ in ys[1:]]
     for x, bottom, top in columns:
         for row in _intervals(ys, bottom, top):
@@ -120,7 +122,8 @@ def _intervals(positions: list[float], start: float, end: float) -> range:
 
 
 def _index(positions: list[float], value: float) -> int:
-    """The last position that is not above `value`, because `_merge_close` returns the lowest of nearly equal positions."""
+    """The last position that is not above `value`, because `_merge_close` returns the lowest of nearly equal
+    positions."""
     return bisect_right(positions, value) - 1
 
 
@@ -152,7 +155,10 @@ def _groups(across: list[_Rule], down: list[_Rule]) -> Iterator[tuple[list[_Rule
 
 
 def _meet(row: _Rule, column: _Rule) -> bool:
-    return row[1] - MAX_GAP <= column[0] <= row[2] + MAX_GAP and column[1] - MAX_GAP <= row[0] <= column[2] + MAX_GAP
+    return (
+        row[1] - MAX_GAP <= column[0] <= row[2] + MAX_GAP
+        and column[1] - MAX_GAP <= row[0] <= column[2] + MAX_GAP
+    )
 
 
 def _merge_close(values: list[float]) -> list[float]:
@@ -181,7 +187,8 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
 
 
 def _edges(path: Any) -> list[Corners]:
-    """Rectangles around the path's straight parts; [] if a part is curved, or neither horizontal nor vertical."""
+    """Rectangles around the path's straight parts; [] if a part is curved, or neither horizontal nor
+    vertical."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(path, matrix)
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f

@@ -22,8 +22,8 @@ Spell = Callable[[int, int], str]  # from the indexes of the first and last char
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Letters on one line without a wide gap: the indexes of the first and last character on the page, the text, and the
-    rectangle around it in points, rotated by a direction.
+    """Letters on one line without a wide gap: the indexes of the first and last character on the page, the
+    text, and the rectangle around it in points, rotated by a direction.
 
     `turns` are the quarter turns, anticlockwise, from that direction to that of the run.
     """
@@ -50,7 +50,9 @@ class Run:
         return (self.x0 + self.x1) / 2
 
     def is_level_with(self, other: Run) -> bool:
-        return min(self.top, other.top) - max(self.bottom, other.bottom) > LEVEL * min(self.height, other.height)
+        return min(self.top, other.top) - max(self.bottom, other.bottom) > LEVEL * min(
+            self.height, other.height
+        )
 
     def rotate(self, own: int, direction: int) -> Run:
         """The same run of direction `own`, its rectangle rotated by `direction` instead."""
@@ -63,8 +65,8 @@ class Run:
 def runs_of(
     characters: str, box_of: BoxOf, spell: Spell, directions: Sequence[int], ruled: dict[int, list[Grid]]
 ) -> Iterator[tuple[int, Run]]:
-    """The direction of each run and the run, rotated by this direction, in the order in which they were drawn.
-    `directions` has the direction of each character, `ruled` the grids by direction."""
+    """The direction of each run and the run, rotated by this direction, in the order in which they were
+    drawn. `directions` has the direction of each character, `ruled` the grids by direction."""
     first = last = direction = -1
     box: Corners = (0.0, 0.0, 0.0, 0.0)
     for start, end, word_box in _words(characters, box_of, directions):

@@ -1,4 +1,5 @@
-"""Raised and lowered letters, fractions and drop caps of a PDF page, which differ from others by size and position only."""
+"""Raised and lowered letters, fractions and drop caps of a PDF page, which differ from others by size and
+position only."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ MAX_LETTERS = 30  # letters that are raised or lowered together
 MAX_INK = 1.3  # times the height of the ink before; shifted letters are not taller
 DASH_HEIGHT = 0.25  # of the height of the ink before; a dash is lower
 DASH_ON_LINE = (0.25, 0.65)  # of that height; the middle of a dash that is not shifted is in this range
-WORDS_RATIO = 4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
+WORDS_RATIO = (
+    4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
+)
 SEARCHED_LETTERS = 2  # characters to search backwards for the first one of a piece of text
 CAP_SIZE = 1.7  # times the size of the text; a drop cap is larger
 
@@ -53,13 +56,15 @@ class ShiftedLetters:
         self._readings: dict[int, str] = {}
 
     def read(self, pieces: Iterable[Corners]) -> dict[int, str]:
-        """The replacements of characters, by index: a shifted one with marks of `typography`; "" or " " for an end
-        of line that PDFium inserted after shifted letters. `pieces` are the rectangles of text that may be shifted
-        or stand next to a drop cap."""
+        """The replacements of characters, by index: a shifted one with marks of `typography`; "" or " " for
+        an end of line that PDFium inserted after shifted letters. `pieces` are the rectangles of text that
+        may be shifted or stand next to a drop cap."""
         for piece in pieces:
             x0, bottom, x1, top = rotate(piece, self._main)
             inside = min(x1 - x0, top - bottom) / 3
-            x, y, *_ = rotate((x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4)
+            x, y, *_ = rotate(
+                (x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4
+            )
             index = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
             if index > 0 and index not in self._shifted:
                 for _ in range(SEARCHED_LETTERS):
@@ -72,7 +77,10 @@ class ShiftedLetters:
         if before < 0 or before in self._shifted or self._characters[before].isspace():
             return False
         one, other = self._glyph(before), self._glyph(index)
-        return abs(one.size - other.size) < 0.05 * one.size and abs(one.baseline - other.baseline) < 0.05 * one.size
+        return (
+            abs(one.size - other.size) < 0.05 * one.size
+            and abs(one.baseline - other.baseline) < 0.05 * one.size
+        )
 
     def _compare(self, index: int) -> None:
         """Mark the letters from `index` if they are higher or lower than the letter before them."""
@@ -143,7 +151,8 @@ class ShiftedLetters:
         return after
 
     def _join(self, before: int, after: int, base: _Glyph) -> None:
-        """Remove the characters that PDFium inserted between two others on one line, or replace them by a space."""
+        """Remove the characters that PDFium inserted between two others on one line, or replace them by a
+        space."""
         between = range(before + 1, after)
         if not between or not all(map(self._is_generated, between)):
             return
@@ -163,7 +172,11 @@ class ShiftedLetters:
     def _is_cap(self, cap: int, base: _Glyph, glyph: _Glyph) -> bool:
         alone = cap == 0 or self._characters[cap - 1].isspace()
         adjoins = -0.3 < (glyph.x0 - base.x1) / glyph.size < 1.2
-        return alone and adjoins and base.baseline - 0.2 * glyph.size < glyph.baseline < base.baseline + base.size
+        return (
+            alone
+            and adjoins
+            and base.baseline - 0.2 * glyph.size < glyph.baseline < base.baseline + base.size
+        )
 
     def _join_cap(self, cap: int, index: int) -> None:
         between = range(cap + 1, index)
@@ -200,11 +213,13 @@ class ShiftedLetters:
 
 
 def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterator[Corners]:
-    """The pieces of text that begin close to the previous one, and higher or lower than most letters. `upright`
-    are the same pieces, rotated by the direction of the page's text."""
+    """The pieces of text that begin close to the previous one, and higher or lower than most letters.
+    `upright` are the same pieces, rotated by the direction of the page's text."""
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
-        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
+        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(
+            one, other
+        ):  # such as text after a bullet
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:

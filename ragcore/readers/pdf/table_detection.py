@@ -1,4 +1,5 @@
-"""Finds tables in the text of a PDF page: text in the cells of a ruled grid, or in columns that three rows share."""
+"""Finds tables in the text of a PDF page: text in the cells of a ruled grid, or in columns that three rows
+share."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ MAX_ROW_STEP = 3.0  # maximum line heights from one row to the next
 MAX_WRAP_STEP = 1.5  # maximum line heights to the second line of a cell
 MIN_FILLED = 0.4  # minimum share of the cells of a table that have text
 MAX_CROSSING = 0.1  # maximum share of the runs in a grid that cross its rules
-EVEN_LINES = 0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
+EVEN_LINES = (
+    0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
+)
 FULL_LINE = 0.72  # of its column's width; an ordinary line of running text is longer
 WORDY_LINE = 24  # characters; an ordinary line of running text in a column has more
 SEARCHED_ROWS = 50  # rows in which the row of a line is searched
@@ -38,7 +41,8 @@ MIN_COLUMN_LINES = 6  # minimum number of lines side by side in columns of runni
 
 
 def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
-    """Tables of at least two rows with two filled cells. In a drawing over text, the text would cross the rules."""
+    """Tables of at least two rows with two filled cells. In a drawing over text, the text would cross the
+    rules."""
     for grid in ruled:
         rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
@@ -52,7 +56,11 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
         filled = [part for row in rows if any(row) for part in _split_row([*row])]
         cells = sum(bool(cell) for row in filled for cell in row)
         several = sum(sum(map(bool, row)) > 1 for row in filled)
-        if several > 1 and cells >= MIN_FILLED * grid.width * len(filled) and outside <= MAX_CROSSING * len(inside):
+        if (
+            several > 1
+            and cells >= MIN_FILLED * grid.width * len(filled)
+            and outside <= MAX_CROSSING * len(inside)
+        ):
             yield [part for row in spanned if any(row) for part in _split_row(row)]
 
 
@@ -66,7 +74,8 @@ def _count_crossing(grid: Grid, row: Sequence[Cell]) -> int:
 
 
 def _span_cells(grid: Grid, rows: list[list[list[Run]]]) -> Rows:
-    """The rows, with the text of a cell that spans columns in the first column, and of one that spans rows in each row."""
+    """The rows, with the text of a cell that spans columns in the first column, and of one that spans rows in
+    each row."""
     rows = [[in_reading_order(cell) for cell in row] for row in rows]
     out: Rows = [list(row) for row in rows]
     for number, row in enumerate(rows):
@@ -95,7 +104,9 @@ def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, 
     closed = {down[0], down[-1] + 1} <= {0, grid.height, *rules}
     label = len(runs) == 1 or not any(_is_aligned(run, neighbours) for run in runs)
     if not label and len(filled) == 1:  # the cell has more lines than its neighbours
-        label = len(runs) > max((len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0)
+        label = len(runs) > max(
+            (len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0
+        )
     if closed and runs and neighbours and label:
         for row in down:
             out[row][column] = runs
@@ -107,12 +118,14 @@ def _is_stack(runs: list[Run]) -> bool:
 
 
 def _is_aligned(run: Run, others: list[Run]) -> bool:
-    return any(abs(run.middle - other.middle) < (1 - LEVEL) / 2 * min(run.height, other.height) for other in others)
+    return any(
+        abs(run.middle - other.middle) < (1 - LEVEL) / 2 * min(run.height, other.height) for other in others
+    )
 
 
 def _split_row(row: list[Cell]) -> Rows:
-    """Split a row of a grid that consists of several rows without rules between them. Its cells have lines at the same heights,
-    and some lines are numbers."""
+    """Split a row of a grid that consists of several rows without rules between them. Its cells have lines at
+    the same heights, and some lines are numbers."""
     levels: list[list[tuple[int, Run]]] = []
     runs = [(column, run) for column, cell in enumerate(row) for run in cell or ()]
     for column, run in sorted(runs, key=lambda each: -each[1].middle):
@@ -161,7 +174,8 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
 
 
 def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, int, list[Span]]:
-    """The first row, the end and the columns of the table that begins at `at` or shortly below; no columns if there is none."""
+    """The first row, the end and the columns of the table that begins at `at` or shortly below; no columns if
+    there is none."""
     end, columns = _shared_columns(levels, at, MIN_ROWS)
     if not columns and rotated:
         end, columns = _shared_columns(levels, at, MIN_ROWS - 1)
@@ -186,12 +200,16 @@ def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
 
 
 def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
-    """The end of the rows that begin at `at`, and their columns; no columns if there are fewer than `least` rows."""
+    """The end of the rows that begin at `at`, and their columns; no columns if there are fewer than `least`
+    rows."""
     columns: list[Span] = []
     rows, end = 0, at
     for number in range(at, len(levels)):
         level = levels[number]
-        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < MAX_ROW_STEP * level[0].height
+        below = (
+            number == at
+            or 0 < levels[number - 1][0].middle - level[0].middle < MAX_ROW_STEP * level[0].height
+        )
         wider = _extend_columns(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break

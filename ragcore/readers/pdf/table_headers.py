@@ -1,4 +1,5 @@
-"""Names of columns above the rows of a table without rules: groups centred over several columns, and rotated names."""
+"""Names of columns above the rows of a table without rules: groups centred over several columns, and rotated
+names."""
 
 from __future__ import annotations
 
@@ -18,18 +19,27 @@ MAX_NAME_STEP = 2.2  # maximum line heights from a row of names to the next
 MAX_LINE_GAP = 0.3  # maximum line heights between the lines of one name
 MAX_HANGING = 6.0  # maximum line heights from the table up to the start of rotated names
 MAX_NAME = 60  # characters of a column's name
-MAX_OFF_CENTER = 1.5  # maximum line heights between the middle of a group's name and the middle of its columns
-UNCOVERED_COST = 0.5  # cost of a column without a group in a row with several groups, in line heights off centre
+MAX_OFF_CENTER = (
+    1.5  # maximum line heights between the middle of a group's name and the middle of its columns
+)
+UNCOVERED_COST = (
+    0.5  # cost of a column without a group in a row with several groups, in line heights off centre
+)
 
 FIGURE = re.compile(r"\W*\d[\d\s.,'’/:()^–-]*\W*[A-Za-z]{0,2}\W*")
 _YEAR = re.compile(r"\W*(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?\W*")
 
 
 def rows_above(
-    above: Sequence[list[Run]], first: list[Run], columns: Sequence[Span], rotated: Sequence[Run], *, own: int = 0
+    above: Sequence[list[Run]],
+    first: list[Run],
+    columns: Sequence[Span],
+    rotated: Sequence[Run],
+    *,
+    own: int = 0,
 ) -> Rows:
-    """The rows of names above the row `first`, from the top. `above` are the lines drawn before it; the last `own` belong to
-    the table. `rotated` are runs in another direction."""
+    """The rows of names above the row `first`, from the top. `above` are the lines drawn before it; the last
+    `own` belong to the table. `rotated` are runs in another direction."""
     rows: Rows = []
     low = max(run.top for run in first)
     height = first[0].height
@@ -57,7 +67,8 @@ def column_at(columns: Sequence[Span], run: Run) -> int:
 
 
 def name_rows(rows: Rows) -> int | None:
-    """The number of rows with names at the top, if some names span several columns but not all; None for other tables."""
+    """The number of rows with names at the top, if some names span several columns but not all; None for
+    other tables."""
     for number, row in enumerate(rows[: MAX_HEAD_ROWS + 1]):
         if any(cell and any(_is_figure(run) for run in cell) for cell in row):
             return None
@@ -70,7 +81,9 @@ def name_rows(rows: Rows) -> int | None:
 
 def may_be_names(level: Sequence[Run]) -> bool:
     """Whether the only figures of the line are several years, or it has none."""
-    return not any(map(_is_figure, level)) and sum(_YEAR.fullmatch(run.text) is not None for run in level) != 1
+    return (
+        not any(map(_is_figure, level)) and sum(_YEAR.fullmatch(run.text) is not None for run in level) != 1
+    )
 
 
 def _is_figure(run: Run) -> bool:
@@ -82,7 +95,9 @@ def _rotated_names(rotated: Sequence[Run], columns: Sequence[Span], low: float, 
     over = [
         run
         for run in rotated
-        if run.turns in (1, 3) and columns[0][0] - height < run.center < columns[-1][1] + height and run.top > low
+        if run.turns in (1, 3)
+        and columns[0][0] - height < run.center < columns[-1][1] + height
+        and run.top > low
     ]
     nearest = min((run.bottom for run in over), default=math.inf)
     if not low - height < nearest < low + MAX_HANGING * height:
@@ -110,7 +125,8 @@ def _assign(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
 
 
 def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) -> list[Cell] | None:
-    """The names of a line, each in the first of the columns that it spans; None if it is not a line of names."""
+    """The names of a line, each in the first of the columns that it spans; None if it is not a line of
+    names."""
     height = level[0].height
     first = 1 if len(level) == 1 else 0
     if (
@@ -123,10 +139,16 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
     ):
         return None
     blocks = (
-        [range(at, at + 1) for at in range(len(columns))] if own and len(level) == len(columns) else _blocks(level, columns)
+        [range(at, at + 1) for at in range(len(columns))]
+        if own and len(level) == len(columns)
+        else _blocks(level, columns)
     )
     apart = level[0].bottom - low > MAX_LINE_GAP * height and not own
-    if not blocks or (len(level) == 1 and not blocks[0][0]) or (apart and all(len(block) == 1 for block in blocks)):
+    if (
+        not blocks
+        or (len(level) == 1 and not blocks[0][0])
+        or (apart and all(len(block) == 1 for block in blocks))
+    ):
         return None
     row: list[Cell] = [[] for _ in columns]
     for run, block in zip(level, blocks, strict=True):
@@ -155,8 +177,8 @@ def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
 
 
 def _off_center(run: Run, columns: Sequence[Span], start: int, end: int) -> float:
-    """Points between the middle of the run and that of the columns from `start` to before `end`; infinite if it extends
-    over other columns."""
+    """Points between the middle of the run and that of the columns from `start` to before `end`; infinite if
+    it extends over other columns."""
     if (start and run.x0 < columns[start - 1][1]) or (end < len(columns) and run.x1 > columns[end][0]):
         return math.inf
     return abs(run.center - (columns[start][0] + columns[end - 1][1]) / 2)

@@ -1,8 +1,8 @@
 """Downloads the file at a web link, and only from the public web.
 
-A link that anybody adds makes this machine send a request. Therefore addresses of this machine and of its network are refused.
-The host name is resolved here, and the connection goes to the checked address, so that a later change of DNS has no effect.
-Each redirection is checked again.
+A link that anybody adds makes this machine send a request. Therefore addresses of this machine and of its
+network are refused. The host name is resolved here, and the connection goes to the checked address, so that a
+later change of DNS has no effect. Each redirection is checked again.
 """
 
 from __future__ import annotations
@@ -59,12 +59,21 @@ _COMPRESSIONS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
 _FULL_NAME = re.compile(r"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;,\s]+)", re.I)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # the prefix of any IPv4 address in networks with only IPv6
-_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # all IPv6 addresses that are assigned so far (RFC 4291, IANA)
-# Special addresses (IANA) for which `is_global` is true in some releases of Python 3.11: protocol assignments, 6to4 relays,
-# Azure's metadata service, Teredo and others, 6to4, documentation.
+_GLOBAL_UNICAST = ipaddress.ip_network(
+    "2000::/3"
+)  # all IPv6 addresses that are assigned so far (RFC 4291, IANA)
+# Special addresses (IANA) for which `is_global` is true in some releases of Python 3.11: protocol
+# assignments, 6to4 relays, Azure's metadata service, Teredo and others, 6to4, documentation.
 _SPECIAL = [
     ipaddress.ip_network(network)
-    for network in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "2001::/23", "2002::/16", "3fff::/20")
+    for network in (
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "168.63.129.16/32",
+        "2001::/23",
+        "2002::/16",
+        "3fff::/20",
+    )
 ]
 
 
@@ -83,7 +92,12 @@ def is_public(address: str) -> bool:
             return is_public(str(inner))
         if ip not in _GLOBAL_UNICAST:
             return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not any(ip in network for network in _SPECIAL)
+    return (
+        ip.is_global
+        and not ip.is_multicast
+        and not ip.is_reserved
+        and not any(ip in network for network in _SPECIAL)
+    )
 
 
 def anywhere(address: str) -> bool:
@@ -92,7 +106,8 @@ def anywhere(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`allows` says whether an IP address may be used: `is_public`, or `anywhere` to allow this machine and its network."""
+    """`allows` says whether an IP address may be used: `is_public`, or `anywhere` to allow this machine and
+    its network."""
 
     max_bytes: int = 500_000_000
     seconds: float = 120.0
@@ -101,15 +116,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file at `path`. Its `name` is the page's title or the last part of its address, with the ending of its type."""
+    """A file at `path`. Its `name` is the page's title or the last part of its address, with the ending of
+    its type."""
 
     path: Path
     name: str
     link: str  # the URL of the request, before any redirection
 
 
-def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int], None] = lambda done, total: None) -> Fetched:
-    """Write the file at the link to `target`. `progress(bytes, total)` has a total of 0 if the server does not state it.
+def fetch(
+    link: str, target: Path, limits: Limits, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Fetched:
+    """Write the file at the link to `target`. `progress(bytes, total)` has a total of 0 if the server does
+    not state it.
 
     InputError with a text for the person who added the link.
     """
@@ -137,7 +156,8 @@ def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int]
             except httpx.HTTPError as error:
                 raise _translate(error, url, deadline) from error
     raise InputError(
-        f"{link} redirects from one address to the next without end.", hint="Open it in a browser and copy its link."
+        f"{link} redirects from one address to the next without end.",
+        hint="Open it in a browser and copy its link.",
     )
 
 
@@ -156,7 +176,9 @@ def _close_connections_at(deadline: float) -> Iterator[Callable[[str, dict[str, 
 
     def trace(event: str, info: dict[str, Any]) -> None:
         if event == "connection.connect_tcp.complete":
-            connections.append(info["return_value"].get_extra_info("socket").dup())  # TLS takes over the socket itself
+            connections.append(
+                info["return_value"].get_extra_info("socket").dup()
+            )  # TLS takes over the socket itself
             if time.monotonic() >= deadline:
                 close_all()
 
@@ -178,7 +200,9 @@ def _translate(error: httpx.HTTPError, url: httpx.URL, deadline: float) -> Input
         return _timeout_error(url)
     if isinstance(error, httpx.DecodingError):
         return InputError(f"What {url.host} sent is damaged.", hint="Try again later.")
-    return InputError(f"{url.host} could not be reached.", hint="Check the link, and that this computer is online.")
+    return InputError(
+        f"{url.host} could not be reached.", hint="Check the link, and that this computer is online."
+    )
 
 
 def _parse_link(link: str) -> httpx.URL:
@@ -196,24 +220,31 @@ def _parse_link(link: str) -> httpx.URL:
         raise _not_a_link(link)
     if url.userinfo:
         raise InputError(
-            f"The link to {url.host} has a password in it.", hint="Download the file with your browser, and add it here."
+            f"The link to {url.host} has a password in it.",
+            hint="Download the file with your browser, and add it here.",
         )
     return url.copy_with(fragment=None)
 
 
 def _not_a_link(link: str) -> InputError:
-    return InputError(f"{link[:200]} is not a web link.", hint="Copy it from the browser; it begins with https://.")
+    return InputError(
+        f"{link[:200]} is not a web link.", hint="Copy it from the browser; it begins with https://."
+    )
 
 
 def _request(
     client: httpx.Client, url: httpx.URL, limits: Limits, trace: Callable[[str, dict[str, Any]], None]
 ) -> httpx.Request:
-    """A request to an allowed address of the link's host. Its name is still used for the Host header and for TLS."""
+    """A request to an allowed address of the link's host. Its name is still used for the Host header and for
+    TLS."""
     allowed = [address for address in _resolve(url.host) if limits.allows(address)]
     if not allowed:
         raise InputError(
             f"{url.host} is an address of this computer or its network, where links may not lead.",
-            hint="Add the file itself. The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
+            hint=(
+                "Add the file itself. The administrator of this server can allow it with "
+                "LECTERN_PRIVATE_NETWORK."
+            ),
         )
     return client.build_request(
         "GET",
@@ -229,7 +260,8 @@ def _request(
 
 
 def public_address(host: str) -> str | None:
-    """An IP address of the host. None if any of its addresses is not public. InputError if the host does not exist."""
+    """An IP address of the host. None if any of its addresses is not public. InputError if the host does not
+    exist."""
     addresses = _resolve(host)
     return addresses[0] if all(map(is_public, addresses)) else None
 
@@ -240,14 +272,19 @@ def is_in_private_network(host: str) -> bool:
         addresses = _resolve(host)
     except InputError:
         return False
-    return not all(is_public(address) or ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in addresses)
+    return not all(
+        is_public(address) or ipaddress.ip_address(address.partition("%")[0]).is_loopback
+        for address in addresses
+    )
 
 
 def _resolve(host: str) -> list[str]:
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (socket.gaierror, UnicodeError) as error:
-        raise InputError(f"{host} does not exist.", hint="Check the address, and that this computer is online.") from error
+        raise InputError(
+            f"{host} does not exist.", hint="Check the address, and that this computer is online."
+        ) from error
 
 
 def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:
@@ -283,12 +320,17 @@ def _suffix(response: httpx.Response, url: httpx.URL, named: str) -> str:
     if not kind:
         return ".html"
     raise UnsupportedFileError(
-        f"{url.host} sent a file of the type {kind}, which cannot be read.", hint="Give the link of a page, PDF or document."
+        f"{url.host} sent a file of the type {kind}, which cannot be read.",
+        hint="Give the link of a page, PDF or document.",
     )
 
 
 def _read_body(
-    response: httpx.Response, url: httpx.URL, limits: Limits, deadline: float, progress: Callable[[int, int], None]
+    response: httpx.Response,
+    url: httpx.URL,
+    limits: Limits,
+    deadline: float,
+    progress: Callable[[int, int], None],
 ) -> Iterator[bytes]:
     compression = response.headers.get("content-encoding", "identity").strip().lower()
     if compression not in ("", "identity", *_COMPRESSIONS):  # several are not allowed either
@@ -333,7 +375,9 @@ def _charset(name: str | None) -> str:
 
 
 def _timeout_error(url: httpx.URL) -> InputError:
-    return InputError(f"{url.host} took too long to answer.", hint="Try again later, or download the file and add it here.")
+    return InputError(
+        f"{url.host} took too long to answer.", hint="Try again later, or download the file and add it here."
+    )
 
 
 def _title_or_name(path: Path, url: httpx.URL, last: str, suffix: str) -> str:

@@ -1,4 +1,5 @@
-"""Web pages: the article without its frame, or the whole page if it has no article, such as a list or a table."""
+"""Web pages: the article without its frame, or the whole page if it has no article, such as a list or a
+table."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.encodings import clean
 from ragcore.readers.losses import Losses
-from ragcore.readers.web.html_text import html_title, page_html, parse_page, text_without, with_tables_as_lines
+from ragcore.readers.web.html_text import (
+    html_title,
+    page_html,
+    parse_page,
+    text_without,
+    with_tables_as_lines,
+)
 from ragcore.readers.web.html_text import page_text as whole_text
 from ragcore.readers.web.nesting import parse_html
 from ragcore.readers.web.safe_xml import local, parse
@@ -71,14 +78,24 @@ def _article_or_all(page: LexborHTMLParser, source: str, title: str) -> str:
     whole = whole_text(page)
     if whole and title not in whole:
         whole = f"{title}\n\n{whole}"
-    if len(source) > MAX_PAGE or len(whole) <= MIN_PAGE or any(sum(1 for _ in row.iter()) > MAX_ROW for row in page.css("tr")):
+    if (
+        len(source) > MAX_PAGE
+        or len(whole) <= MIN_PAGE
+        or any(sum(1 for _ in row.iter()) > MAX_ROW for row in page.css("tr"))
+    ):
         return whole
     html = page_html(page)
     article = _article(html)
     stretches = _stretches(article)
-    if _coverage(text_without(html, _FRAME), stretches) < (MIN_DECLARED if _DECLARES_ARTICLE.search(source) else MIN_COVERAGE):
+    if _coverage(text_without(html, _FRAME), stretches) < (
+        MIN_DECLARED if _DECLARES_ARTICLE.search(source) else MIN_COVERAGE
+    ):
         return whole
-    return text_without(_without_menus(html, stretches), "nav") if len(article) >= NEARLY_ALL * len(whole) else article
+    return (
+        text_without(_without_menus(html, stretches), "nav")
+        if len(article) >= NEARLY_ALL * len(whole)
+        else article
+    )
 
 
 def _without_menus(html: str, stretches: frozenset[str]) -> str:
@@ -87,20 +104,28 @@ def _without_menus(html: str, stretches: frozenset[str]) -> str:
     for menu in reversed(tree.css("ul, ol")):  # the inner ones first
         links = [link.text() for link in menu.css("li > a:only-child")]
         text = menu.text()
-        if len(links) >= MENU_LINKS and 2 * len("".join(links)) > len(text) and _coverage(text, stretches) < MIN_DECLARED:
+        if (
+            len(links) >= MENU_LINKS
+            and 2 * len("".join(links)) > len(text)
+            and _coverage(text, stretches) < MIN_DECLARED
+        ):
             menu.decompose()
     return tree.html or ""
 
 
 def _stretches(article: str) -> frozenset[str]:
     letters = _NO_LETTERS.sub("", article)
-    return frozenset(letters[start : start + SAMPLE_LETTERS] for start in range(len(letters) - SAMPLE_LETTERS + 1))
+    return frozenset(
+        letters[start : start + SAMPLE_LETTERS] for start in range(len(letters) - SAMPLE_LETTERS + 1)
+    )
 
 
 def _coverage(text: str, stretches: frozenset[str]) -> float:
     """The share of the text that is in the article with these stretches, 0 to 1; 0 for no text."""
     text = _NO_LETTERS.sub("", text)
-    matches = sum(text[start : start + SAMPLE_LETTERS] in stretches for start in range(0, len(text), SAMPLE_LETTERS))
+    matches = sum(
+        text[start : start + SAMPLE_LETTERS] in stretches for start in range(0, len(text), SAMPLE_LETTERS)
+    )
     return SAMPLE_LETTERS * matches / len(text) if text else 0.0
 
 
@@ -109,7 +134,11 @@ def _article(html: str) -> str:
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs whole pages without an article
     article = trafilatura.extract(
-        with_tables_as_lines(html), output_format="xml", include_comments=False, include_tables=True, favor_precision=True
+        with_tables_as_lines(html),
+        output_format="xml",
+        include_comments=False,
+        include_tables=True,
+        favor_precision=True,
     )
     if not article:
         return ""

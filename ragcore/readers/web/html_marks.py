@@ -1,5 +1,5 @@
-"""Writes into the text of a page what its tags and styles show: superscripts, subscripts, struck text, ruby, equations and the
-numbers of lists. Removes what the page hides (HTML 5, section 15.3: rendering).
+"""Writes into the text of a page what its tags and styles show: superscripts, subscripts, struck text, ruby,
+equations and the numbers of lists. Removes what the page hides (HTML 5, section 15.3: rendering).
 
 Style sheets are read without @-rules, pseudo-classes and specificity.
 """
@@ -31,24 +31,38 @@ _SHIFTS = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.I)
 _STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.I)
 _FLOATS = re.compile(r"float\s*:\s*(?:left|inline-start)", re.I)
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*(?:(?:inside|outside)\s+)?([a-z-]+)", re.I)
-_USED = re.compile(r"display\s*:|visibility\s*:|vertical-align\s*:\s*su|line-through|float\s*:\s*[li]|list-style")
+_USED = re.compile(
+    r"display\s*:|visibility\s*:|vertical-align\s*:\s*su|line-through|float\s*:\s*[li]|list-style"
+)
 _RULE = re.compile(r"([^{}]*)([{}])")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
-_FRAME = frozenset({"nav", "footer", "aside", "button", "select", "form", "dialog", "header", "script", "style", "noscript"})
+_FRAME = frozenset(
+    {"nav", "footer", "aside", "button", "select", "form", "dialog", "header", "script", "style", "noscript"}
+)
 _FORMS = {
-    **{"decimal": "1", "decimal-leading-zero": "01", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A"},
+    **{
+        "decimal": "1",
+        "decimal-leading-zero": "01",
+        "lower-alpha": "a",
+        "lower-latin": "a",
+        "upper-alpha": "A",
+    },
     **{"upper-latin": "A", "lower-roman": "i", "upper-roman": "I"},
 }
-_DROP_CAP = re.compile(r"(?i)(?<![^\W_])(?:drop[-_]?cap|initial)s?(?![^\W_])(?<!avatar-initial)(?<!user-initial)")
+_DROP_CAP = re.compile(
+    r"(?i)(?<![^\W_])(?:drop[-_]?cap|initial)s?(?![^\W_])(?<!avatar-initial)(?<!user-initial)"
+)
 _OPENS = ("aria-controls", "data-target", "data-bs-target", "href")
 _FOLDED = re.compile(
-    r"(?i)\b(?:tab|tabs|accordion|collaps\w*|answer|faq|panel)\b|(?:tab|accordion)-?(?:pane|content|panel|body)"
+    r"(?i)\b(?:tab|tabs|accordion|collaps\w*|answer|faq|panel)\b|(?:tab|accordion)-?(?:pane|content"
+    r"|panel|body)"
 )
 _NOT_COUNTED = frozenset({"none", "disc", "circle", "square"})
 
 
 def write_marks(tree: LexborHTMLParser, css: str = "") -> int:
-    """Change the text of a page to what it shows; `typography.plain` completes this. `css` has the style sheets of other files.
+    """Change the text of a page to what it shows; `typography.plain` completes this. `css` has the style
+    sheets of other files.
 
     Returns how many pieces of text are hidden, without those in menus, headers and footers.
     """
@@ -156,7 +170,9 @@ def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
         return 0
     count = 0
     for node in outer:
-        is_frame = node.attributes.get("class") == "katex-html" or any(each.tag in _FRAME for each in (node, *_ancestors(node)))
+        is_frame = node.attributes.get("class") == "katex-html" or any(
+            each.tag in _FRAME for each in (node, *_ancestors(node))
+        )
         count += any(map(str.isalnum, node.text())) and not is_frame
     for node in hidden.values():
         _remove(node)
@@ -164,7 +180,8 @@ def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
 
 
 def _opens_by_click(tree: LexborHTMLParser, hidden: dict[int, LexborNode]) -> list[LexborNode]:
-    """The hidden nodes that a reader can open, such as tabs and answers: a link or button names them, or their class does."""
+    """The hidden nodes that a reader can open, such as tabs and answers: a link or button names them, or
+    their class does."""
     named = {
         (each.attributes.get(name) or "").lstrip("#")
         for name in _OPENS
@@ -201,7 +218,10 @@ def _write_equations(tree: LexborHTMLParser) -> None:
         if any(each.tag == "math" for each in _ancestors(node)):
             continue
         text = mathml.html_equation(node.html or "")
-        around = next((each for each in _ancestors(node) if "mwe-math-element" in (each.attributes.get("class") or "")), node)
+        around = next(
+            (each for each in _ancestors(node) if "mwe-math-element" in (each.attributes.get("class") or "")),
+            node,
+        )
         if around.parent is not None:
             around.replace_with(text or node.text())  # Wikipedia has a picture of it too
 
@@ -223,7 +243,9 @@ def _shift(node: LexborNode, kind: str) -> None:
     text = node.text()
     if len(text) > typography.MAX_MARKED:
         return
-    link = node.css_first("a[href^='#']") or (node.parent if node.parent is not None and node.parent.tag == "a" else None)
+    link = node.css_first("a[href^='#']") or (
+        node.parent if node.parent is not None and node.parent.tag == "a" else None
+    )
     if link is not None and (link.attributes.get("href") or "").startswith("#") and text.strip().isalnum():
         text = f"[{text.strip()}]"  # the mark of a footnote
     if node.parent is not None and node.css_first("img, br, p, div, table") is None:
@@ -250,7 +272,9 @@ def _number(node: LexborNode, style: str) -> None:
 
 def _first_words(node: LexborNode) -> str:
     """The first words of an item, "" for none."""
-    texts = (child.text(deep=False) or "" for child in node.traverse(include_text=True) if child.tag == "-text")
+    texts = (
+        child.text(deep=False) or "" for child in node.traverse(include_text=True) if child.tag == "-text"
+    )
     return next(filter(None, map(str.strip, texts)), "")
 
 
@@ -259,7 +283,11 @@ def _only_text(node: LexborNode) -> str:
     child = node.child
     if child is not None and child.next is None and child.tag != "-text":
         child = child.child
-    return (child.text(deep=False) or "").strip() if child is not None and child.next is None and child.tag == "-text" else ""
+    return (
+        (child.text(deep=False) or "").strip()
+        if child is not None and child.next is None and child.tag == "-text"
+        else ""
+    )
 
 
 def _whole(text: str | None, default: int) -> int:

@@ -1,4 +1,5 @@
-"""The text of HTML in reading order, with a line for each block and table rows from ragcore.readers.table_rows.
+"""The text of HTML in reading order, with a line for each block and table rows from
+ragcore.readers.table_rows.
 
 Used for e-books, mail, and web pages without an article.
 """
@@ -21,14 +22,30 @@ _SKIPPED = frozenset(  # ix:header has the data of Inline XBRL, in reports of co
     {"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment", "ix:header"}
 )
 _WITHOUT_WORDS = frozenset(
-    {"hidden", "password", "submit", "button", "reset", "image", "checkbox", "radio", "file", "color", "range"}
+    {
+        "hidden",
+        "password",
+        "submit",
+        "button",
+        "reset",
+        "image",
+        "checkbox",
+        "radio",
+        "file",
+        "color",
+        "range",
+    }
 )
 _BLOCK_NAMES = (
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre section summary table tbody tfoot thead tr ul"
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
+    "figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre section summary table tbody "
+    "tfoot thead tr ul"
 )
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_PARAGRAPHS = frozenset({"blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"})
+_PARAGRAPHS = frozenset(
+    {"blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"}
+)
 _CELLS = frozenset({"td", "th"})
 MAX_CELL = 600  # characters; a table with longer cells is only layout
 MAX_SPAN = 100  # columns or rows
@@ -62,7 +79,8 @@ def parse_page(html: str, *, css: str = "") -> tuple[LexborHTMLParser, int]:
 
 
 def page_text(page: LexborHTMLParser) -> str:
-    """The text of a page from `parse_page`. If it has none without scripts, the text of its noscript elements."""
+    """The text of a page from `parse_page`. If it has none without scripts, the text of its noscript
+    elements."""
     text = _text(page.root) if page.root is not None else ""
     if text or page.body is None or page.css_first("body noscript") is None:
         return text
@@ -83,8 +101,8 @@ def text_without(html: str, selector: str) -> str:
 
 
 def with_tables_as_lines(html: str) -> str:
-    """The same page with the numbers of lists as text, and with each data table as a paragraph with a line for each row.
-    Tables of links stay."""
+    """The same page with the numbers of lists as text, and with each data table as a paragraph with a line
+    for each row. Tables of links stay."""
     tree = parse_html(html)
     write_list_marks(tree)
     for table in tree.css("table"):
@@ -109,7 +127,8 @@ def _text(root: LexborNode) -> str:
 def _walk(root: LexborNode, out: list[str]) -> None:
     """Depth first without recursion: pages nest deeper than Python's stack.
 
-    In `out`, \\x01 ends a line, \\x02 a paragraph and \\x03 a cell. \\x04 joins the mark of a list item with the text after it.
+    In `out`, \\x01 ends a line, \\x02 a paragraph and \\x03 a cell. \\x04 joins the mark of a list item with
+    the text after it.
     """
     stack: list[tuple[LexborNode | None, str, bool]] = [(root, "", False)]
     while stack:
@@ -156,18 +175,27 @@ def _table(table: LexborNode) -> list[str]:
         return []
     name_rows: int | None = None
     if any(cell.tag == "th" for row in rows for cell in row):
-        data = (number for number, row in enumerate(cells) if any(cell.tag == "td" and text for cell, text in row))
+        data = (
+            number for number, row in enumerate(cells) if any(cell.tag == "td" and text for cell, text in row)
+        )
         name_rows = next(data, len(rows))
-        if name_rows < len(rows) and rows[name_rows][0].tag == "th" and max(map(len, rows[:name_rows]), default=0) < 2:
+        if (
+            name_rows < len(rows)
+            and rows[name_rows][0].tag == "th"
+            and max(map(len, rows[:name_rows]), default=0) < 2
+        ):
             name_rows = 0  # only titles stand above rows with names
         name_rows = sum(map(bool, rows[:name_rows]))  # without empty rows below a spanning title
-    grid = table_rows.grid([(text, _span(cell, "colspan"), _span(cell, "rowspan")) for cell, text in row] for row in cells)
+    grid = table_rows.grid(
+        [(text, _span(cell, "colspan"), _span(cell, "rowspan")) for cell, text in row] for row in cells
+    )
     title = table.css_first("caption")
     return [*([_text(title)] if title else []), *table_rows.lines(grid, name_rows=name_rows)]
 
 
 def _holds_tables(table: LexborNode) -> bool:
-    """Check this first: all other checks would visit the rows of inner tables again for each table around them."""
+    """Check this first: all other checks would visit the rows of inner tables again for each table around
+    them."""
     return len(table.css("table")) > 1
 
 

@@ -19,7 +19,11 @@ _LARGE = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀")
 def equation(math: _Element) -> str:
     """A `math` element as LaTeX in a line of text. Its annotation in TeX, if it has one, is preferred."""
     for note in math.iter():
-        if local(note) == "annotation" and "tex" in (note.get("encoding") or "").lower() and (note.text or "").strip():
+        if (
+            local(note) == "annotation"
+            and "tex" in (note.get("encoding") or "").lower()
+            and (note.text or "").strip()
+        ):
             source = " ".join((note.text or "").split()).strip("$")
             display = _DISPLAY.fullmatch(source)
             return latex.equation(display[1] if display else source)
@@ -49,7 +53,11 @@ def _node(element: _Element) -> str:
         return _KINDS[kind](element, [_node(child) for child in children])
     if kind in ("semantics", "maction"):  # only the first is visible
         return _node(children[0]) if children else ""
-    return "" if kind in ("mphantom", "annotation", "annotation-xml", "none", "mprescripts") else _inside(element)
+    return (
+        ""
+        if kind in ("mphantom", "annotation", "annotation-xml", "none", "mprescripts")
+        else _inside(element)
+    )
 
 
 def _words(text: str) -> str:
@@ -57,7 +65,11 @@ def _words(text: str) -> str:
 
 
 _LEAVES: Mapping[str, Callable[[str], str]] = {
-    **{"mi": latex.name, "mn": latex.symbols, "mo": lambda text: latex.name(text) if text.isalpha() else latex.symbols(text)},
+    **{
+        "mi": latex.name,
+        "mn": latex.symbols,
+        "mo": lambda text: latex.name(text) if text.isalpha() else latex.symbols(text),
+    },
     **{"mtext": _words, "ms": _words, "mspace": lambda _: " "},
 }
 
@@ -66,7 +78,9 @@ def _fraction(element: _Element, parts: list[str]) -> str:
     above, below = _pad(parts, 2)
     if element.get("bevelled") == "true":
         return f"{above}/{below}"
-    return latex.fraction(above, below, barred=re.match(r"0(?![.\d])", element.get("linethickness") or "") is None)
+    return latex.fraction(
+        above, below, barred=re.match(r"0(?![.\d])", element.get("linethickness") or "") is None
+    )
 
 
 def _root(element: _Element, parts: list[str]) -> str:
@@ -111,18 +125,40 @@ def _fence(element: _Element, parts: list[str]) -> str:
 def _table(element: _Element, _: list[str]) -> str:
     rows = [row for row in element if local(row) in ("mtr", "mlabeledtr")]
     return latex.matrix(
-        ([_inside(cell) for cell in row if local(cell) == "mtd"][local(row) == "mlabeledtr" :] for row in rows), "matrix"
+        (
+            [_inside(cell) for cell in row if local(cell) == "mtd"][local(row) == "mlabeledtr" :]
+            for row in rows
+        ),
+        "matrix",
     )
 
 
 def _enclosure(element: _Element, parts: list[str]) -> str:
     notation, inner = element.get("notation", "longdiv"), latex.sequence(parts)
-    return latex.root(inner) if "radical" in notation else f"\\cancel{{{inner}}}" if "strike" in notation else inner
+    return (
+        latex.root(inner)
+        if "radical" in notation
+        else f"\\cancel{{{inner}}}"
+        if "strike" in notation
+        else inner
+    )
 
 
 _KINDS: Mapping[str, Callable[[_Element, list[str]], str]] = {
-    **{"mfrac": _fraction, "msqrt": _root, "mroot": _root, "msub": _scripts, "msup": _scripts, "msubsup": _scripts},
-    **{"munderover": _scripts, "mover": _over_or_under, "munder": _over_or_under, "mmultiscripts": _before_and_behind},
+    **{
+        "mfrac": _fraction,
+        "msqrt": _root,
+        "mroot": _root,
+        "msub": _scripts,
+        "msup": _scripts,
+        "msubsup": _scripts,
+    },
+    **{
+        "munderover": _scripts,
+        "mover": _over_or_under,
+        "munder": _over_or_under,
+        "mmultiscripts": _before_and_behind,
+    },
     **{"mfenced": _fence, "mtable": _table, "menclose": _enclosure},
 }
 

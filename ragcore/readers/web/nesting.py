@@ -1,7 +1,8 @@
 """Limits how deeply the elements of HTML are nested.
 
-For each element a parser checks the elements around it, which takes quadratic time for a million `<div>` that are never closed.
-Blink and WebKit stop at 512 too, which https://html.spec.whatwg.org/multipage/parsing.html allows.
+For each element a parser checks the elements around it, which takes quadratic time for a million `<div>` that
+are never closed. Blink and WebKit stop at 512 too, which https://html.spec.whatwg.org/multipage/parsing.html
+allows.
 """
 
 from __future__ import annotations
@@ -21,14 +22,33 @@ MAX_STYLES = 32  # open at once; a parser opens all of them again in every parag
 
 # Elements that cannot be inside one of their kind, except in _FOREIGN elements.
 _FLAT = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+    {
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    }
     | {"html", "head", "body", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup"}
     | {"option", "optgroup", "rt", "rp"}
 )
-_STYLES = frozenset({"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
+_STYLES = frozenset(
+    {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
+)
 _FOREIGN = ("svg", "math")
 # Comments, and tags with their names; a ">" in the quoted value of an attribute does not end the tag.
-_MARKUP = re.compile(r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S)
+_MARKUP = re.compile(
+    r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S
+)
 
 _ATTRIBUTES = re.compile(  # of one tag, up to the limit
     rf"""<[^\s/>]+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MAX_ATTRIBUTES}}}"""
@@ -44,8 +64,9 @@ def parse_html(html: str) -> LexborHTMLParser:
 
 @lru_cache(maxsize=1)  # one page is parsed several times
 def flatten(html: str) -> str:
-    """The page without the tags of elements inside DEEPEST others, and of styles inside MOST_STYLES others. Their text stays.
-    An element has at most MOST_ATTRIBUTES attributes, and a `<select>` of more than MOST_OPTIONS options is split.
+    """The page without the tags of elements inside DEEPEST others, and of styles inside MOST_STYLES others.
+    Their text stays. An element has at most MOST_ATTRIBUTES attributes, and a `<select>` of more than
+    MOST_OPTIONS options is split.
 
     >>> flatten("<div>" * 600 + "deep") == "<div>" * 512 + "deep"
     True

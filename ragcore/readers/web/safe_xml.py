@@ -1,4 +1,5 @@
-"""Parses untrusted XML: without network access, external entities or entities that expand to fill the memory."""
+"""Parses untrusted XML: without network access, external entities or entities that expand to fill the
+memory."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def parse(data: bytes, name: str) -> _Element:
-    """The root element. DamagedFileError if it is not well-formed, UnsupportedFileError if it defines entities."""
+    """The root element. DamagedFileError if it is not well-formed, UnsupportedFileError if it defines
+    entities."""
     from lxml import etree
 
     head = data[:HEAD].replace(b"\0", b"")  # for UTF-16
@@ -23,7 +25,8 @@ def parse(data: bytes, name: str) -> _Element:
             f"{name} defines XML entities, which can be misused to fill the memory or to fetch files.",
             hint="If you trust it, open it in a browser and save what you see as text, and add that.",
         )
-    # If there are entities after HEAD, libxml2 limits how much they expand, and "internal" prevents it from opening files.
+    # If there are entities after HEAD, libxml2 limits how much they expand, and "internal" prevents it from
+    # opening files.
     parser = etree.XMLParser(
         resolve_entities="internal", no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
@@ -56,7 +59,8 @@ def child(element: _Element | None, kind: str) -> _Element | None:
 
 
 def properties(element: _Element | None, kind: str) -> _Element | None:
-    """The first child if it has this name. In Office files the properties of an element are its first child."""
+    """The first child if it has this name. In Office files the properties of an element are its first
+    child."""
     first = next(iter(() if element is None else element), None)
     return first if first is not None and local(first) == kind else None
 

@@ -31,17 +31,24 @@ def read(path: Path, options: ReadOptions) -> Document:
     try:
         result = "\n".join(_lines(data, options.name))
     except DamagedFileError:
-        # It is not well-formed, or in an encoding that libxml2 does not support. An HTML parser is less strict.
+        # It is not well-formed, or in an encoding that libxml2 does not support. An HTML parser is less
+        # strict.
         result = html_text(text)
     if not result.strip():
-        raise NoTextError(f"{options.name} contains no text.", hint="It contains only markup and numbers for programs.")
+        raise NoTextError(
+            f"{options.name} contains no text.", hint="It contains only markup and numbers for programs."
+        )
     return Document(clean(result), metadata={"file_name": options.name})
 
 
 def _is_unseen(node: _Element) -> bool:
     """Whether a part of a drawing is hidden, or only for programs."""
     hidden = node.get("display") == "none" or node.get("visibility") in ("hidden", "collapse")
-    return hidden or safe_xml.local(node) in ("style", "script", "metadata") or bool(HIDES.search(node.get("style") or ""))
+    return (
+        hidden
+        or safe_xml.local(node) in ("style", "script", "metadata")
+        or bool(HIDES.search(node.get("style") or ""))
+    )
 
 
 def _lines(data: bytes, name: str) -> list[str]:

@@ -43,7 +43,8 @@ _CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS,
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A member of an archive: its name in the archive, and the path of its file, or the error if it has none."""
+    """A member of an archive: its name in the archive, and the path of its file, or the error if it has
+    none."""
 
     name: str
     path: Path
@@ -51,12 +52,13 @@ class Unpacked:
 
 
 def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
-    """Write the files of the archive into the folder `into`, which is created. They keep their order. Progress is in bytes.
+    """Write the files of the archive into the folder `into`, which is created. They keep their order.
+    Progress is in bytes.
 
-    Files that operating systems add are omitted. A member that cannot be read has its error. If members are skipped, the last
-    item has the name of the archive and a PassedOverError that names them. An error of the whole archive is raised, and `into`
-    stays empty: UnsafeArchiveError, TooLargeError, EncryptedFileError, DamagedFileError, EmptyFileError, or StoreError if the
-    disk has no room.
+    Files that operating systems add are omitted. A member that cannot be read has its error. If members are
+    skipped, the last item has the name of the archive and a PassedOverError that names them. An error of the
+    whole archive is raised, and `into` stays empty: UnsafeArchiveError, TooLargeError, EncryptedFileError,
+    DamagedFileError, EmptyFileError, or StoreError if the disk has no room.
     """
     into.mkdir(parents=True, exist_ok=True)
     unpacker = _Unpacker(into, options)
@@ -67,7 +69,9 @@ def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
             file.unlink()
         raise
     if not members:
-        raise EmptyFileError(f"{options.name} is an archive with no files in it.", hint="Make it again with the files in it.")
+        raise EmptyFileError(
+            f"{options.name} is an archive with no files in it.", hint="Make it again with the files in it."
+        )
     if error := passed_over_error(options.name, unpacker.passed_over):
         members.append(Unpacked(options.name, path, error))
     return members
@@ -97,7 +101,11 @@ class _Unpacker:
         with archive:
             entries = archive.infolist()
             names = [member.replace("\\", "/") for member in names_of(entries)]
-            files = [(entry, member) for entry, member in zip(entries, names, strict=True) if not member.endswith("/")]
+            files = [
+                (entry, member)
+                for entry, member in zip(entries, names, strict=True)
+                if not member.endswith("/")
+            ]
             for entry, member in files:
                 _check_place(entry, member, name)
             _check_sizes([entry for entry, _ in files], name)
@@ -116,22 +124,30 @@ class _Unpacker:
     def _member(
         self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, shown: str, depth: int
     ) -> Iterator[Unpacked]:
-        """The file, its error, or the members if it is an archive. `shown` is its name with those of the archives around it."""
+        """The file, its error, or the members if it is an archive. `shown` is its name with those of the
+        archives around it."""
         self._files += 1
         if self._files > MAX_FILES:
             raise TooLargeError(
-                f"{self._options.name} contains more than {MAX_FILES:,} files.", hint="Split it into several archives."
+                f"{self._options.name} contains more than {MAX_FILES:,} files.",
+                hint="Split it into several archives.",
             )
         suffix = suffix_of(shown)
-        target = self._into / f"member-{self._files:05d}{suffix if re.fullmatch(r'[.][a-z0-9]{1,10}', suffix) else ''}"
+        target = (
+            self._into
+            / f"member-{self._files:05d}{suffix if re.fullmatch(r'[.][a-z0-9]{1,10}', suffix) else ''}"
+        )
         is_archive = suffix == ".zip"
         try:
             if is_archive and depth == MAX_DEPTH:
                 raise UnsupportedFileError(
-                    f"{shown} is an archive within an archive within an archive.", hint="Unpack it and add what is in it."
+                    f"{shown} is an archive within an archive within an archive.",
+                    hint="Unpack it and add what is in it.",
                 )
             if not is_archive and entry.file_size == 0:
-                raise EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in the archive again.")
+                raise EmptyFileError(
+                    f"{shown} is empty.", hint="Save it again and put it in the archive again."
+                )
             self._write(archive, entry, filename, target)
             if is_archive:
                 yield from self.members(target, shown, depth + 1)
@@ -152,9 +168,14 @@ class _Unpacker:
         if entry.compress_type == AES:
             raise _packing_error(filename)
         if entry.flag_bits & 1 and password is None:
-            raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+            raise EncryptedFileError(
+                f"{name} is protected with a password.", hint="Enter its password to read it."
+            )
         try:
-            with archive.open(entry, pwd=password.encode() if password else None) as source, target.open("wb") as file:
+            with (
+                archive.open(entry, pwd=password.encode() if password else None) as source,
+                target.open("wb") as file,
+            ):
                 written = 0
                 while block := source.read(BLOCK):
                     written += len(block)
@@ -169,7 +190,9 @@ class _Unpacker:
             if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
                 raise StoreError(
                     f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
-                    hint="Check that the disk has space and that you can write to this folder, then try again.",
+                    hint=(
+                        "Check that the disk has space and that you can write to this folder, then try again."
+                    ),
                 ) from error
             raise _translate(error, entry, filename, name) from error
 
@@ -177,7 +200,8 @@ class _Unpacker:
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
     if filename.startswith("/") or re.match(r"[A-Za-z]:", filename) or ".." in filename.split("/"):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it contains a file that would be written outside its folder ({filename[:80]!r}).",
+            f"{name} was not unpacked: it contains a file that would be written outside its folder "
+            f"({filename[:80]!r}).",
             hint="Such archives are made to do harm. Ask the sender for the files themselves.",
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
@@ -199,7 +223,9 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
 def _translate(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
         return _packing_error(filename)
-    if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
+    if isinstance(error, RuntimeError) or (
+        entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)
+    ):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
     return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
 
@@ -213,5 +239,6 @@ def _packing_error(filename: str) -> UnsupportedFileError:
 
 def _bomb(name: str, why: str) -> UnsafeArchiveError:
     return UnsafeArchiveError(
-        f"{name} was not unpacked: it {why}.", hint="If you trust it, unpack it yourself and add the files in it."
+        f"{name} was not unpacked: it {why}.",
+        hint="If you trust it, unpack it yourself and add the files in it.",
     )

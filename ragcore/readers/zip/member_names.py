@@ -1,8 +1,8 @@
-"""The names of a zip's members. A zip that does not declare their encoding (APPNOTE.TXT, appendix D) uses the code page of the
-Windows that created it, which is guessed from all names together.
+"""The names of a zip's members. A zip that does not declare their encoding (APPNOTE.TXT, appendix D) uses the
+code page of the Windows that created it, which is guessed from all names together.
 
-The best code page gives the fewest unusual characters: signs that do not occur in names, rare characters, accents of another
-language, capitals in the middle of a word.
+The best code page gives the fewest unusual characters: signs that do not occur in names, rare characters,
+accents of another language, capitals in the middle of a word.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from functools import cache
 from ragcore.readers.guessed_encodings import ALPHABETS, HANGUL, RARE_SYLLABLES
 
 UTF8 = 1 << 11  # the flag of a member with a name in UTF-8
-UNICODE_PATH = 0x7075  # the extra field with the name in UTF-8 and a checksum of the name that it replaces (4.6.9)
+UNICODE_PATH = (
+    0x7075  # the extra field with the name in UTF-8 and a checksum of the name that it replaces (4.6.9)
+)
 UNUSUAL = 0.5  # of the characters beyond ASCII; with more a code page is wrong
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -38,7 +40,9 @@ def _declared_name(entry: zipfile.ZipInfo) -> str | bytes:
     """The name, or its bytes if they are in an unknown encoding. macOS writes UTF-8 without declaring it."""
     if entry.flag_bits & UTF8:
         return entry.filename
-    bare = entry.orig_filename.partition("\0")[0].encode("cp437", "replace")  # zipfile decodes every name as code page 437
+    bare = entry.orig_filename.partition("\0")[0].encode(
+        "cp437", "replace"
+    )  # zipfile decodes every name as code page 437
     for kind, data in _extras(entry.extra):
         if kind == UNICODE_PATH and data[:5] == struct.pack("<BL", 1, zlib.crc32(bare)):
             return data[5:].decode("utf-8", "replace")
@@ -74,7 +78,9 @@ def _in_latin(texts: Iterable[str]) -> float:
     words = _WORD.findall(_LONE.sub("", whole))
     accented = _FAR.findall(whole.lower())
     foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in ALPHABETS)
-    crowded = sum(max(2 * len(_FAR.findall(word)) - len(word), 0) for word in words)  # more accents than plain letters
+    crowded = sum(
+        max(2 * len(_FAR.findall(word)) - len(word), 0) for word in words
+    )  # more accents than plain letters
     return foreign + crowded + _strange_capitals(words)
 
 
@@ -88,19 +94,25 @@ def _in_cyrillic(texts: Iterable[str]) -> float:
 
 
 def _strange_capitals(words: Iterable[str]) -> int:
-    return sum(not (word.islower() or word.isupper() or word.istitle()) and not word.isascii() for word in words)
+    return sum(
+        not (word.islower() or word.isupper() or word.istitle()) and not word.isascii() for word in words
+    )
 
 
 def _in_characters(page: str, rows: range) -> Callable[[Iterable[str]], float]:
     """`rows` has the first bytes of the characters in daily use."""
 
     def unusual(texts: Iterable[str]) -> float:
-        return sum(sign not in usual() and not re.match(_PUNCTUATION, sign) for sign in _FAR.findall("".join(texts)))
+        return sum(
+            sign not in usual() and not re.match(_PUNCTUATION, sign) for sign in _FAR.findall("".join(texts))
+        )
 
     @cache
     def usual() -> str:
         kana = "".join(map(chr, range(0x3041, 0x30FF))) if page == "cp932" else ""
-        return kana + "".join(bytes([row, cell]).decode(page, "ignore") for row in rows for cell in _CELLS[page])
+        return kana + "".join(
+            bytes([row, cell]).decode(page, "ignore") for row in rows for cell in _CELLS[page]
+        )
 
     return unusual
 

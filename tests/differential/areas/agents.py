@@ -1,6 +1,7 @@
 """Agents with a scripted model: which tools run, with what result, how many calls it takes, and how it ends.
 
-A turn of the model is its answer or, for an agent that calls functions, the calls that it wants: [tool, arguments as JSON].
+A turn of the model is its answer or, for an agent that calls functions, the calls that it wants: [tool,
+arguments as JSON].
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def cases() -> Iterator[Case]:
         yield Case(f"react-{name}", _case("react", replies))
     chance = random.Random(20)
     for number in range(8):
-        rounds = [[_addition(chance) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))]
+        rounds = [
+            [_addition(chance) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))
+        ]
         yield Case(f"functions-random-{number}", _case("functions", [*rounds, "done"]))
 
 
@@ -105,16 +108,21 @@ def theirs(given: Any) -> Any:
     class Calling(FunctionCallingLLM):
         @property
         def metadata(self) -> LLMMetadata:
-            return LLMMetadata(context_window=8000, num_output=100, is_function_calling_model=True, is_chat_model=True)
+            return LLMMetadata(
+                context_window=8000, num_output=100, is_function_calling_model=True, is_chat_model=True
+            )
 
         async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
             prompts.append("")
             turn = next(turns)
             said, calls = (turn, []) if isinstance(turn, str) else ("", turn)
             wanted = [
-                {"id": f"c{len(prompts)}{place}", "name": call[0], "arguments": call[1]} for place, call in enumerate(calls)
+                {"id": f"c{len(prompts)}{place}", "name": call[0], "arguments": call[1]}
+                for place, call in enumerate(calls)
             ]
-            return ChatResponse(message=ChatMessage(role="assistant", content=said, additional_kwargs={"tool_calls": wanted}))
+            return ChatResponse(
+                message=ChatMessage(role="assistant", content=said, additional_kwargs={"tool_calls": wanted})
+            )
 
         def get_tool_calls_from_response(self, response: Any, **kwargs: Any) -> list[ToolSelection]:
             selections = []
@@ -123,10 +131,14 @@ def theirs(given: Any) -> Any:
                     arguments = json.loads(call["arguments"])
                 except ValueError:
                     arguments = call["arguments"]
-                selections.append(ToolSelection(tool_id=call["id"], tool_name=call["name"], tool_kwargs=arguments))
+                selections.append(
+                    ToolSelection(tool_id=call["id"], tool_name=call["name"], tool_kwargs=arguments)
+                )
             return selections
 
-        def _prepare_chat_with_tools(self, tools: Any, user_msg: Any = None, chat_history: Any = None, **kwargs: Any) -> Any:
+        def _prepare_chat_with_tools(
+            self, tools: Any, user_msg: Any = None, chat_history: Any = None, **kwargs: Any
+        ) -> Any:
             return {"messages": chat_history or []}
 
         def chat(self, messages: Any, **kwargs: Any) -> Any: ...
@@ -174,7 +186,9 @@ def ours(given: Any) -> Any:
     tools = [FunctionTool.from_defaults(fn, return_direct=fn is aloud) for fn in (add, fail, now, aloud)]
     if given["kind"] == "functions":
         replies = [
-            turn if isinstance(turn, str) else [ToolCall.of(f"c{round}{place}", *call) for place, call in enumerate(turn)]
+            turn
+            if isinstance(turn, str)
+            else [ToolCall.of(f"c{round}{place}", *call) for place, call in enumerate(turn)]
             for round, turn in enumerate(given["turns"])
         ]
         model = ScriptedLLM(replies, is_function_calling_model=True)
@@ -184,14 +198,22 @@ def ours(given: Any) -> Any:
         agent = ReActAgent.from_tools(tools, model, max_iterations=given["limit"])
     answer = agent.chat("question")
     outputs = [[output.tool_name, output.is_error, output.content] for output in answer.sources]
-    outcome = _outcome(answer.response, outputs, len(model.calls), [message.content for message in agent.chat_history])
+    outcome = _outcome(
+        answer.response, outputs, len(model.calls), [message.content for message in agent.chat_history]
+    )
     return {**outcome, "ended": "limit"} if answer.end.value == "limit" else outcome
 
 
 def _outcome(answer: str, outputs: Any, calls: int, history: list[str]) -> Any:
     # The words of an error are each side's own.
     told = [[name, failed, "" if failed else content] for name, failed, content in outputs]
-    return {"ended": "answered", "answer": answer, "outputs": told, "calls": calls, "remembers": history[0] == "question"}
+    return {
+        "ended": "answered",
+        "answer": answer,
+        "outputs": told,
+        "calls": calls,
+        "remembers": history[0] == "question",
+    }
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
@@ -204,4 +226,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return "D30" if kept else ""
     refused = [["now", True, ""]] if given["kind"] == "functions" else []
     # Theirs runs the tool without its arguments.
-    return "D30" if theirs == {**ours, "outputs": [["now", False, "noon"]]} and ours["outputs"] == refused else ""
+    return (
+        "D30"
+        if theirs == {**ours, "outputs": [["now", False, "noon"]]} and ours["outputs"] == refused
+        else ""
+    )

@@ -1,4 +1,5 @@
-"""AutoMergingRetriever over leaves found in reading order: trees made by hand, and by the hierarchical splitters."""
+"""AutoMergingRetriever over leaves found in reading order: trees made by hand, and by the hierarchical
+splitters."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ RATIOS = [0.3, 0.5, 0.75]
 def cases() -> Iterator[Case]:
     chance = random.Random(27)
     for number in range(45):
-        shape = [[chance.randint(1, 4) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))]
+        shape = [
+            [chance.randint(1, 4) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))
+        ]
         yield Case(f"by-hand-{number}", {"shape": shape, **_draw_hits(chance, sum(map(sum, shape)))})
     for number in range(15):
         words = chance.randint(6, 40)
@@ -64,16 +67,22 @@ def theirs(given: Any) -> Any:
                 if told["parent"]:
                     links[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=told["parent"])
                 if told["children"]:
-                    links[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=name) for name in told["children"]]
+                    links[NodeRelationship.CHILD] = [
+                        RelatedNodeInfo(node_id=name) for name in told["children"]
+                    ]
                 nodes.append(TextNode(text=told["name"], id_=told["name"], relationships=links))
         return nodes[: len(levels[0])], nodes
 
     def parsed() -> tuple[list[Any], list[Any]]:
         splitters = {
-            f"size {size}": SentenceSplitter(chunk_size=size, chunk_overlap=0, tokenizer=str.split, include_metadata=False)
+            f"size {size}": SentenceSplitter(
+                chunk_size=size, chunk_overlap=0, tokenizer=str.split, include_metadata=False
+            )
             for size in (8, 2)
         }
-        parser = HierarchicalNodeParser.from_defaults(node_parser_ids=list(splitters), node_parser_map=splitters)
+        parser = HierarchicalNodeParser.from_defaults(
+            node_parser_ids=list(splitters), node_parser_map=splitters
+        )
         nodes = parser.get_nodes_from_documents([Document(text=_text(given["words"]))])
         return get_leaf_nodes(nodes), nodes
 
@@ -124,7 +133,8 @@ def ours(given: Any) -> Any:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    """Theirs fills nothing in, for the leaves of its hierarchies have no neighbours; ours does, by the written rule."""
+    """Theirs fills nothing in, for the leaves of its hierarchies have no neighbours; ours does, by the
+    written rule."""
     if "words" not in given:
         return ""
     words = _text(given["words"]).split()

@@ -18,7 +18,9 @@ def cases() -> Iterator[Case]:
         for top_k in (1, 3):
             yield Case(f"{mode}-{top_k}", {"kind": "events", "mode": mode, "top_k": top_k})
     for number in range(10):
-        prompts = [" ".join(chance.choices(WORDS, k=chance.randint(1, 12))) for _ in range(chance.randint(1, 4))]
+        prompts = [
+            " ".join(chance.choices(WORDS, k=chance.randint(1, 12))) for _ in range(chance.randint(1, 4))
+        ]
         yield Case(f"tokens-{number}", {"kind": "tokens", "prompts": prompts, "answer": chance.randint(1, 9)})
 
 
@@ -50,7 +52,9 @@ def ours(given: Any) -> Any:
         if given["kind"] == "tokens":
             return _counted(llm, counter, [PromptTemplate(text) for text in given["prompts"]])
         return _list_events(
-            VectorStoreIndex([TextNode(word) for word in WORDS], embed_model=MockEmbedding(4), llm=llm), debug, given
+            VectorStoreIndex([TextNode(word) for word in WORDS], embed_model=MockEmbedding(4), llm=llm),
+            debug,
+            given,
         )
     finally:
         Settings.callback_manager = None
@@ -59,7 +63,10 @@ def ours(given: Any) -> Any:
 def _counted(llm: Any, counter: Any, prompts: list[Any]) -> Any:
     for prompt in prompts:
         llm.predict(prompt)
-    each = [[call.prompt, call.prompt_token_count, call.completion_token_count] for call in counter.llm_token_counts]
+    each = [
+        [call.prompt, call.prompt_token_count, call.completion_token_count]
+        for call in counter.llm_token_counts
+    ]
     return {"each": each, "total": counter.total_llm_token_count}
 
 

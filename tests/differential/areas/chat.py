@@ -14,9 +14,12 @@ def cases() -> Iterator[Case]:
     for mode in MODES:
         for turns in (1, 2, 3, 4):
             for found in (True, False):
-                yield Case(f"{mode}-{turns}-{found}", {"mode": mode, "turns": turns, "found": found, "given": None})
+                yield Case(
+                    f"{mode}-{turns}-{found}", {"mode": mode, "turns": turns, "found": found, "given": None}
+                )
         yield Case(
-            f"{mode}-given", {"mode": mode, "turns": 1, "found": True, "given": [["user", "old"], ["assistant", "said"]]}
+            f"{mode}-given",
+            {"mode": mode, "turns": 1, "found": True, "given": [["user", "old"], ["assistant", "said"]]},
         )
 
 
@@ -47,7 +50,9 @@ def theirs(given: Any) -> Any:
             return CompletionResponse(text=f"A{len(calls)}")
 
         def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
-            return ChatResponse(message=ChatMessage(role="assistant", content=self.complete(str(messages)).text))
+            return ChatResponse(
+                message=ChatMessage(role="assistant", content=self.complete(str(messages)).text)
+            )
 
         def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
             raise AssertionError
@@ -91,7 +96,9 @@ def ours(given: Any) -> Any:
             asked.append(as_bundle(query).query_str)
             return [NodeWithScore(TextNode("fact"), 1.0)] if given["found"] else []
 
-    model = ScriptedLLM([f"A{number}" for number in range(1, 40)], context_window=8000, num_output=100, counts_words=True)
+    model = ScriptedLLM(
+        [f"A{number}" for number in range(1, 40)], context_window=8000, num_output=100, counts_words=True
+    )
     engine = chat_engine(given["mode"], llm=model, retriever=Fixed(), memory=ChatMemoryBuffer(3000))
     history = given["given"] and [ChatMessage(MessageRole(role), text) for role, text in given["given"]]
     counts = []

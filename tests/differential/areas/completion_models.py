@@ -17,7 +17,12 @@ def cases() -> Iterator[Case]:
     for number in range(24):
         messages = [[chance.choice(ROLES), chance.choice(SAID)] for _ in range(chance.randint(1, 5))]
         how = ["chat", "stream_chat", "complete", "predict"][number % 4]
-        given = {"how": how, "messages": messages, "tokens": chance.choice([None, None, 1, 4]), "own": number % 3 == 0}
+        given = {
+            "how": how,
+            "messages": messages,
+            "tokens": chance.choice([None, None, 1, 4]),
+            "own": number % 3 == 0,
+        }
         yield Case(f"{how}-{number}", given)
 
 

@@ -1,4 +1,5 @@
-"""Similarity of vectors, one vector for several questions, and which nodes are embedded, in how many calls."""
+"""Similarity of vectors, one vector for several questions, and which nodes are embedded, in how many
+calls."""
 
 from __future__ import annotations
 
@@ -10,7 +11,15 @@ from typing import Any
 from tests.differential.cases import Case
 from tests.differential.doubles import our_embedding, their_embedding
 
-TEXTS = ["a long river", "high mountains", "the river and the sea", "snow", "", "a long river", "words of a letter"]
+TEXTS = [
+    "a long river",
+    "high mountains",
+    "the river and the sea",
+    "snow",
+    "",
+    "a long river",
+    "words of a letter",
+]
 
 
 def cases() -> Iterator[Case]:
@@ -19,11 +28,15 @@ def cases() -> Iterator[Case]:
         for number in range(5):
             pair = [[round(chance.gauss(0, 1), 3) for _ in range(4)] for _ in range(2)]
             yield Case(f"{mode}-{number}", {"kind": "similarity", "mode": mode, "pair": pair})
-        yield Case(f"{mode}-zero", {"kind": "similarity", "mode": mode, "pair": [[0.0] * 4, [1.0, 2.0, 3.0, 4.0]]})
+        yield Case(
+            f"{mode}-zero", {"kind": "similarity", "mode": mode, "pair": [[0.0] * 4, [1.0, 2.0, 3.0, 4.0]]}
+        )
     for count in (0, 1, 2, 3, 6):
         yield Case(f"questions-{count}", {"kind": "questions", "texts": TEXTS[:count]})
     for count in (1, 7, 10, 11, 25):
-        yield Case(f"batch-{count}", {"kind": "batch", "texts": [f"text {number}" for number in range(count)]})
+        yield Case(
+            f"batch-{count}", {"kind": "batch", "texts": [f"text {number}" for number in range(count)]}
+        )
     for number in range(4):
         ready = [chance.random() < 0.4 for _ in TEXTS]
         yield Case(f"nodes-{number}", {"kind": "nodes", "texts": TEXTS, "ready": ready})
@@ -98,4 +111,6 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return ""
     if {**theirs, "calls": 0} != {**ours, "calls": 0}:
         return ""
-    return "D9" if given["kind"] == "questions" else "one call"  # the model divides its texts, not who asks it
+    return (
+        "D9" if given["kind"] == "questions" else "one call"
+    )  # the model divides its texts, not who asks it

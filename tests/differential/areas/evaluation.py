@@ -14,7 +14,12 @@ METRICS = ["hit_rate", "mrr", "precision", "recall", "ap", "ndcg"]
 VERDICTS = ["YES", "NO", "yes", "No.", "YES\nIt is there.", "The answer is not there."]
 GRADES = ["4.5\nGood.", "2\nWrong.", "4.0\n\nFine", "no number here", "5", "3.9\nclose"]
 PAIRS = [["[[A]]", "[[B]]"], ["[[B]]", "[[A]]"], ["[[A]]", "[[A]]"], ["[[C]]", "[[C]]"]]
-SENTENCES = ["the river is long", "a long river", "mountains are high", "the river is long and the mountains are high"]
+SENTENCES = [
+    "the river is long",
+    "a long river",
+    "mountains are high",
+    "the river is long and the mountains are high",
+]
 
 
 def cases() -> Iterator[Case]:
@@ -22,7 +27,10 @@ def cases() -> Iterator[Case]:
     for number in range(12):
         expected = chance.sample("abcdefgh", chance.randint(1, 4))
         found = chance.sample("abcdefgh", chance.randint(1, 6))
-        yield Case(f"metrics-{number}", {"kind": "metrics", "expected": expected, "found": found, "granular": number % 2 == 0})
+        yield Case(
+            f"metrics-{number}",
+            {"kind": "metrics", "expected": expected, "found": found, "granular": number % 2 == 0},
+        )
     yield Case("nothing-found", {"kind": "metrics", "expected": ["a"], "found": [], "granular": False})
     yield Case("nothing-expected", {"kind": "metrics", "expected": [], "found": ["a"], "granular": False})
     for name in ("faithfulness", "relevancy"):
@@ -69,12 +77,18 @@ _NAMES = {
 
 
 def _metrics(kinds: dict[str, Any], given: Any) -> Any:
-    granular = {"hit_rate": {"use_granular_hit_rate": True}, "mrr": {"use_granular_mrr": True}} if given["granular"] else {}
+    granular = (
+        {"hit_rate": {"use_granular_hit_rate": True}, "mrr": {"use_granular_mrr": True}}
+        if given["granular"]
+        else {}
+    )
     scores = {}
     for name, kind in kinds.items():
         metric = kind(**granular.get(name, {}))
         try:
-            scores[name] = round(metric.compute(expected_ids=given["expected"], retrieved_ids=given["found"]).score, 6)
+            scores[name] = round(
+                metric.compute(expected_ids=given["expected"], retrieved_ids=given["found"]).score, 6
+            )
         except ValueError:
             scores[name] = "error"
     return scores
@@ -92,7 +106,10 @@ def _judged(evaluation: Any, given: Any, llm: Any, embed_model: Any) -> Any:
     elif kind == "correctness":
         result = evaluation.CorrectnessEvaluator(llm=llm).evaluate(query="q", response="r", reference="s")
     else:
-        judge = {"faithfulness": evaluation.FaithfulnessEvaluator, "relevancy": evaluation.RelevancyEvaluator}[kind](llm=llm)
+        judge = {
+            "faithfulness": evaluation.FaithfulnessEvaluator,
+            "relevancy": evaluation.RelevancyEvaluator,
+        }[kind](llm=llm)
         result = judge.evaluate(query="q", response="r", contexts=["one text"])
     score = None if result.score is None else round(float(result.score), 4)
     return {"score": score, "passing": result.passing, "invalid": bool(result.invalid_result)}

@@ -1,4 +1,5 @@
-"""Extractors over passages of several documents: what they write into the metadata, and with how many calls."""
+"""Extractors over passages of several documents: what they write into the metadata, and with how many
+calls."""
 
 from __future__ import annotations
 
@@ -15,9 +16,16 @@ def cases() -> Iterator[Case]:
     chance = random.Random(14)
     for number in range(6):
         sizes = [chance.randint(1, 7) for _ in range(chance.randint(1, 3))]
-        nodes = [[f"d{document}", f"text {document}.{place}"] for document, size in enumerate(sizes) for place in range(size)]
+        nodes = [
+            [f"d{document}", f"text {document}.{place}"]
+            for document, size in enumerate(sizes)
+            for place in range(size)
+        ]
         for kind in KINDS:
-            yield Case(f"{kind.replace(' ', '-')}-{number}", {"kind": kind, "nodes": nodes, "first": chance.randint(1, 5)})
+            yield Case(
+                f"{kind.replace(' ', '-')}-{number}",
+                {"kind": kind, "nodes": nodes, "first": chance.randint(1, 5)},
+            )
 
 
 def theirs(given: Any) -> Any:
@@ -46,7 +54,9 @@ def theirs(given: Any) -> Any:
     llm, kind = Echoing(), given["kind"]
     bare = "{context_str}"
     if kind == "title":
-        chosen: Any = extractors.TitleExtractor(llm=llm, nodes=given["first"], node_template=bare, combine_template=bare)
+        chosen: Any = extractors.TitleExtractor(
+            llm=llm, nodes=given["first"], node_template=bare, combine_template=bare
+        )
     elif kind == "keywords":
         chosen = extractors.KeywordExtractor(llm=llm, prompt_template=bare)
     elif kind == "questions":
@@ -87,4 +97,6 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
             metadata.pop("prev_section_summary", None)
         if sources[place + 1 : place + 2] != sources[place : place + 1]:
             metadata.pop("next_section_summary", None)
-    return "1.4" if theirs == ours else ""  # theirs takes the last passage of another document for a neighbour
+    return (
+        "1.4" if theirs == ours else ""
+    )  # theirs takes the last passage of another document for a neighbour

@@ -41,7 +41,9 @@ def theirs(given: Any) -> Any:
             self._hits = hits
 
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [NodeWithScore(node=TextNode(id_=name, text=name), score=score) for name, score in self._hits]
+            return [
+                NodeWithScore(node=TextNode(id_=name, text=name), score=score) for name, score in self._hits
+            ]
 
     fused = QueryFusionRetriever(
         [Fixed(hits) for hits in given["lists"]],
@@ -61,7 +63,8 @@ def ours(given: Any) -> Any:
 
     lists = [[NodeWithScore(TextNode(name, name), score) for name, score in hits] for hits in given["lists"]]
     return _outcome(
-        (hit.node.id_, hit.score) for hit in fuse(lists, given["mode"], checked_weights(given["weights"], len(lists)))
+        (hit.node.id_, hit.score)
+        for hit in fuse(lists, given["mode"], checked_weights(given["weights"], len(lists)))
     )
 
 
@@ -78,4 +81,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
                 by_hand[name] = by_hand.get(name, 0.0) + 2 * weight / (rank + 60)
         right = _outcome(sorted(by_hand.items(), key=lambda hit: -hit[1]))
     # Only equal scores may stand in another order: ours in that of being found.
-    return "D33" if sorted(ours) == sorted(right) and [hit[1] for hit in ours] == [hit[1] for hit in right] else ""
+    return (
+        "D33"
+        if sorted(ours) == sorted(right) and [hit[1] for hit in ours] == [hit[1] for hit in right]
+        else ""
+    )

@@ -1,4 +1,5 @@
-"""A vector index through its life: built, added to, deleted from, refreshed, written to a folder and read again."""
+"""A vector index through its life: built, added to, deleted from, refreshed, written to a folder and read
+again."""
 
 from __future__ import annotations
 
@@ -31,8 +32,12 @@ def cases() -> Iterator[Case]:
     yield Case("refreshed-again", _case(["a"], [["refresh", ["a", "b"]], ["refresh", ["a", "b"]]]))
     yield Case("unknown-deleted", _case(["a"], [["delete", "nobody"]]))
     yield Case("reloaded", _case(["a", "b", "c"], [["persist"], ["reload"]]))
-    yield Case("deleted-and-reloaded", _case(["a", "b", "c"], [["persist"], ["reload"], ["delete", "b"], ["reload"]]))
-    yield Case("inserted-and-reloaded", _case(["a", "b"], [["persist"], ["reload"], ["insert", "c"], ["reload"]]))
+    yield Case(
+        "deleted-and-reloaded", _case(["a", "b", "c"], [["persist"], ["reload"], ["delete", "b"], ["reload"]])
+    )
+    yield Case(
+        "inserted-and-reloaded", _case(["a", "b"], [["persist"], ["reload"], ["insert", "c"], ["reload"]])
+    )
     yield Case("documents-as-nodes", _case(["a", "b", "c"], [["delete", "a"]], as_nodes=True))
     for count in (8, 24):
         yield Case(f"written-for-{count}", {"written": count})
@@ -78,14 +83,18 @@ def theirs(given: Any) -> Any:
             put(key, value, **kwargs)
 
         index.storage_context.index_store._kvstore.put = counted  # type: ignore[attr-defined]
-        return _grown(given["written"], lambda number: index.insert(document(str(number), f"text {number}")), written)
+        return _grown(
+            given["written"], lambda number: index.insert(document(str(number), f"text {number}")), written
+        )
     documents = [document(id_) for id_ in given["start"]]
     build: Any = VectorStoreIndex if given["as_nodes"] else VectorStoreIndex.from_documents
     index = build(documents, embed_model=model)
     with tempfile.TemporaryDirectory() as folder:
 
         def reload() -> Any:
-            return load_index_from_storage(StorageContext.from_defaults(persist_dir=folder), embed_model=model)
+            return load_index_from_storage(
+                StorageContext.from_defaults(persist_dir=folder), embed_model=model
+            )
 
         def held(index: Any) -> list[str]:
             return [] if given["as_nodes"] else list(index.vector_store.data.text_id_to_ref_doc_id.values())
@@ -93,7 +102,9 @@ def theirs(given: Any) -> Any:
         def count(index: Any) -> int:
             return len(index.vector_store.data.embedding_dict)
 
-        return _lived(given, index, document, lambda: index.storage_context.persist(folder), reload, held, count)
+        return _lived(
+            given, index, document, lambda: index.storage_context.persist(folder), reload, held, count
+        )
 
 
 def ours(given: Any) -> Any:
@@ -118,7 +129,9 @@ def ours(given: Any) -> Any:
 
         context = StorageContext.from_defaults(index_store=Counted())
         index = VectorStoreIndex([], embed_model=model, storage_context=context, transformations=splitter)
-        return _grown(given["written"], lambda number: index.insert(document(str(number), f"text {number}")), written)
+        return _grown(
+            given["written"], lambda number: index.insert(document(str(number), f"text {number}")), written
+        )
     documents = [document(id_) for id_ in given["start"]]
     build = VectorStoreIndex if given["as_nodes"] else VectorStoreIndex.from_documents
     index = build(documents, embed_model=model, transformations=splitter)
@@ -129,12 +142,18 @@ def ours(given: Any) -> Any:
             return load_index_from_storage(context, embed_model=model, transformations=splitter)
 
         def held(index: Any) -> list[str]:
-            return [] if given["as_nodes"] else [one.id_ for one in index.store.documents() for _ in range(one.passages)]
+            return (
+                []
+                if given["as_nodes"]
+                else [one.id_ for one in index.store.documents() for _ in range(one.passages)]
+            )
 
         def count(index: Any) -> int:
             return sum(one.passages for one in index.store.documents())
 
-        return _lived(given, index, document, lambda: index.storage_context.persist(folder), reload, held, count)
+        return _lived(
+            given, index, document, lambda: index.storage_context.persist(folder), reload, held, count
+        )
 
 
 def _grown(count: int, insert: Any, written: list[int]) -> Any:
@@ -169,7 +188,9 @@ def _lived(given: Any, index: Any, document: Any, persist: Any, reload: Any, hel
     found = index.as_retriever(similarity_top_k=3).retrieve("the river in the valley") if count(index) else []
     hits = [[round(hit.get_score(), 4), hit.node.get_content()] for hit in found]
     scores = [score for score, _ in hits]
-    top = sorted(hit for hit in hits if hit[0] > min(scores))  # which of equal ones comes last is not compared
+    top = sorted(
+        hit for hit in hits if hit[0] > min(scores)
+    )  # which of equal ones comes last is not compared
     return {"said": said, "held": sorted(held(index)), "count": count(index), "scores": scores, "top": top}
 
 
@@ -193,14 +214,21 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if refused:
         return "1.9" if "refused" in ours["said"] and {**theirs, "said": 0} == {**ours, "said": 0} else ""
     if given["as_nodes"]:
-        return "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""  # ours split the two that are left in two each
+        return (
+            "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""
+        )  # ours split the two that are left in two each
     if set(ours["held"]) != right or not len(right) <= len(ours["held"]) <= 2 * len(right):
         return ""
     if "empty" in last:
-        return "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""  # theirs keeps a passage without text
-    deletions = [arguments[0] for operation, *arguments in given["operations"] if operation in ("delete", "update")]
+        return (
+            "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""
+        )  # theirs keeps a passage without text
+    deletions = [
+        arguments[0] for operation, *arguments in given["operations"] if operation in ("delete", "update")
+    ]
     if "error" in theirs or "refused" in theirs["said"]:
-        # What was deleted is in theirs' document store still, and is in the way when its document is deleted again.
+        # What was deleted is in theirs' document store still, and is in the way when its document is deleted
+        # again.
         return "D5" if len(set(deletions)) < len(deletions) and "refused" not in ours["said"] else ""
     if given["operations"][:2] == [["persist"], ["reload"]]:
         return "D5" if set(theirs["held"]) != right else ""  # theirs is on disk as it was before

@@ -1,4 +1,5 @@
-"""Several runs of an ingestion pipeline: what each gives and embeds, and what the vector store holds after each."""
+"""Several runs of an ingestion pipeline: what each gives and embeds, and what the vector store holds after
+each."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def cases() -> Iterator[Case]:
     for strategy in STRATEGIES:
         yield Case(f"again-{strategy}", _case([THREE, THREE], strategy))
         yield Case(f"twins-{strategy}", _case([twins, twins], strategy))
-        if strategy != "duplicates_only":  # without a way to tell that a document changed, both keep the old one beside the new
+        if (
+            strategy != "duplicates_only"
+        ):  # without a way to tell that a document changed, both keep the old one beside the new
             yield Case(f"changed-{strategy}", _case([THREE, changed], strategy))
             yield Case(f"relabelled-{strategy}", _case([THREE, relabelled], strategy))
             yield Case(f"fails-{strategy}", _case([THREE, changed, changed], strategy, fails=[1]))
@@ -34,8 +37,13 @@ def cases() -> Iterator[Case]:
     yield Case("one-gone", _case([THREE, THREE[:2]], "upserts_and_delete"))
     fifty = [[f"d{number}", f"text number {number}", {}] for number in range(50)]
     yield Case("one-more-than-fifty", _case([fifty, [*fifty, ["new", "one more", {}]]], None))
-    yield Case("same-text-other-id", _case([[["d1", "the same words", {}]], [["d9", "the same words", {}]]], None))
-    yield Case("other-border", _case([[["d1", "ab", {}], ["d2", "c", {}]], [["d1", "a", {}], ["d2", "bc", {}]]], None))
+    yield Case(
+        "same-text-other-id", _case([[["d1", "the same words", {}]], [["d9", "the same words", {}]]], None)
+    )
+    yield Case(
+        "other-border",
+        _case([[["d1", "ab", {}], ["d2", "c", {}]], [["d1", "a", {}], ["d2", "bc", {}]]], None),
+    )
     yield Case("all-cached", _case([THREE, THREE], None))
     chance = random.Random(14)
     for number in range(12):
@@ -46,7 +54,12 @@ def cases() -> Iterator[Case]:
 def _documents(chance: random.Random) -> list[list[Any]]:
     ids = chance.sample(["d1", "d2", "d3", "d4"], chance.randint(1, 4))
     return [
-        [id_, f"{id_} " + " ".join(chance.choices(WORDS, k=3)) + chance.choice([".", ". more words here"]), {}] for id_ in ids
+        [
+            id_,
+            f"{id_} " + " ".join(chance.choices(WORDS, k=3)) + chance.choice([".", ". more words here"]),
+            {},
+        ]
+        for id_ in ids
     ]
 
 
@@ -80,11 +93,15 @@ def theirs(given: Any) -> Any:
         else {}
     )
     pipeline = IngestionPipeline(
-        transformations=[splitter, Sometimes(), their_embedding(calls)], vector_store=store if kept else None, **kept
+        transformations=[splitter, Sometimes(), their_embedding(calls)],
+        vector_store=store if kept else None,
+        **kept,
     )
 
     def run(documents: Any) -> Any:
-        made = pipeline.run(documents=[Document(id_=id_, text=text, metadata=metadata) for id_, text, metadata in documents])
+        made = pipeline.run(
+            documents=[Document(id_=id_, text=text, metadata=metadata) for id_, text, metadata in documents]
+        )
         return [[node.ref_doc_id, node.text] for node in made]
 
     def held() -> list[str]:
@@ -110,8 +127,14 @@ def ours(given: Any) -> Any:
     calls: list[list[str]] = []
     store = MemoryStore()
     splitter = SentenceSplitter(chunk_size=7, chunk_overlap=0, tokenizer=str.split)
-    kept = {"docstore": SimpleDocumentStore(), "docstore_strategy": given["strategy"]} if given["strategy"] else {}
-    pipeline = IngestionPipeline([splitter, sometimes, our_embedding(calls)], vector_store=store if kept else None, **kept)
+    kept = (
+        {"docstore": SimpleDocumentStore(), "docstore_strategy": given["strategy"]}
+        if given["strategy"]
+        else {}
+    )
+    pipeline = IngestionPipeline(
+        [splitter, sometimes, our_embedding(calls)], vector_store=store if kept else None, **kept
+    )
 
     def run(documents: Any) -> Any:
         made = pipeline.run([Document(text, id_, metadata) for id_, text, metadata in documents])
@@ -145,7 +168,10 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if not _stores_correctly(given, ours):
         return ""
     if _stores_correctly(given, theirs):
-        same = all(a["made"] == b["made"] and a["embedded"] <= b["embedded"] for a, b in zip(ours, theirs, strict=True))
+        same = all(
+            a["made"] == b["made"] and a["embedded"] <= b["embedded"]
+            for a, b in zip(ours, theirs, strict=True)
+        )
         return "D19" if same else ""  # the same, but theirs embeds passages again that it had embedded before
     if given["fails"]:
         return "D20"
@@ -157,7 +183,9 @@ def _cached_rightly(given: Any, outcome: Any) -> bool:
     seen: set[str] = set()
     for documents, run in zip(given["runs"], outcome, strict=True):
         texts = {text for _, text in run["made"]}
-        whole = [[id_, "".join(text for owner, text in run["made"] if owner == id_)] for id_, _, _ in documents]
+        whole = [
+            [id_, "".join(text for owner, text in run["made"] if owner == id_)] for id_, _, _ in documents
+        ]
         if [[id_, text.replace(" ", "")] for id_, text in whole] != [
             [id_, text.replace(" ", "")] for id_, text, _ in documents
         ]:
@@ -182,7 +210,9 @@ def _stores_correctly(given: Any, outcome: Any) -> bool:
             known |= {id_: rest for id_, *rest in documents}
             passages |= {id_: sum(owner == id_ for owner, _ in run["made"]) for id_, _, _ in wanted}
             if given["strategy"] == "upserts_and_delete":
-                passages = {id_: count for id_, count in passages.items() if id_ in {id_ for id_, _, _ in documents}}
+                passages = {
+                    id_: count for id_, count in passages.items() if id_ in {id_ for id_, _, _ in documents}
+                }
                 known = {id_: rest for id_, rest in known.items() if id_ in passages}
         if run["held"] != sorted(id_ for id_, count in passages.items() for _ in range(count)):
             return False

@@ -1,4 +1,5 @@
-"""Random runs of an ingestion pipeline: what each strategy works on, what is stored, what the embedder is given."""
+"""Random runs of an ingestion pipeline: what each strategy works on, what is stored, what the embedder is
+given."""
 
 from __future__ import annotations
 
@@ -16,29 +17,45 @@ def cases() -> Iterator[Case]:
     chance = random.Random(19)
     for strategy in STRATEGIES:
         for number in range(14):
-            yield Case(f"{strategy}-{number}", {"strategy": strategy, "cached": False, "runs": _runs(chance, 3)})
-        yield Case(f"{strategy}-same", {"strategy": strategy, "cached": False, "runs": [[["a", "x"]], [["a", "x"]]]})
+            yield Case(
+                f"{strategy}-{number}", {"strategy": strategy, "cached": False, "runs": _runs(chance, 3)}
+            )
         yield Case(
-            f"{strategy}-twins", {"strategy": strategy, "cached": False, "runs": [[["a", "x"], ["b", "x"]], [["a", "x"]]]}
+            f"{strategy}-same", {"strategy": strategy, "cached": False, "runs": [[["a", "x"]], [["a", "x"]]]}
+        )
+        yield Case(
+            f"{strategy}-twins",
+            {"strategy": strategy, "cached": False, "runs": [[["a", "x"], ["b", "x"]], [["a", "x"]]]},
         )
         yield Case(
             f"{strategy}-fails",
-            {"strategy": strategy, "cached": False, "runs": [[["a", "x"]], [["a", "broken"], ["b", "y"]], [["a", "z"]]]},
+            {
+                "strategy": strategy,
+                "cached": False,
+                "runs": [[["a", "x"]], [["a", "broken"], ["b", "y"]], [["a", "z"]]],
+            },
         )
     for number in range(8):
         yield Case(f"cache-{number}", {"strategy": None, "cached": True, "runs": _runs(chance, 3)})
-    yield Case("cache-same", {"strategy": None, "cached": True, "runs": [[["a", "x"], ["b", "y"]], [["a", "x"], ["b", "y"]]]})
+    yield Case(
+        "cache-same",
+        {"strategy": None, "cached": True, "runs": [[["a", "x"], ["b", "y"]], [["a", "x"], ["b", "y"]]]},
+    )
     many = [[f"d{number}", f"text {number}"] for number in range(11)]
     yield Case("cache-one-more", {"strategy": None, "cached": True, "runs": [many[:10], many]})
     yield Case("cache-new-id", {"strategy": None, "cached": True, "runs": [[["a", "x"]], [["b", "x"]]]})
     yield Case(
-        "cache-joined", {"strategy": None, "cached": True, "runs": [[["a", "ab"], ["b", "c"]], [["a", "a"], ["b", "bc"]]]}
+        "cache-joined",
+        {"strategy": None, "cached": True, "runs": [[["a", "ab"], ["b", "c"]], [["a", "a"], ["b", "bc"]]]},
     )
 
 
 def _runs(chance: random.Random, count: int) -> list[list[list[str]]]:
     """Documents (id, text) with ids of their own in each run."""
-    return [[[id_, chance.choice(WORDS[:4])] for id_ in chance.sample("abc", chance.randint(1, 3))] for _ in range(count)]
+    return [
+        [[id_, chance.choice(WORDS[:4])] for id_ in chance.sample("abc", chance.randint(1, 3))]
+        for _ in range(count)
+    ]
 
 
 def theirs(given: Any) -> Any:
@@ -79,7 +96,11 @@ def theirs(given: Any) -> Any:
         return [[node.ref_doc_id, node.text] for node in nodes]
 
     def stored() -> Any:
-        return [sorted(docstore.docs), sorted(store.data.text_id_to_ref_doc_id.values())] if docstore is not None else []
+        return (
+            [sorted(docstore.docs), sorted(store.data.text_id_to_ref_doc_id.values())]
+            if docstore is not None
+            else []
+        )
 
     return _outcome(given, run, stored, embedded)
 
@@ -116,7 +137,11 @@ def ours(given: Any) -> Any:
         return [[getattr(node, "ref_doc_id", None), node.text] for node in nodes]
 
     def stored() -> Any:
-        return [sorted(docstore.docs), sorted(kept.id_ for kept in store.documents())] if docstore is not None else []
+        return (
+            [sorted(docstore.docs), sorted(kept.id_ for kept in store.documents())]
+            if docstore is not None
+            else []
+        )
 
     return _outcome(given, run, stored, embedded)
 
@@ -129,7 +154,13 @@ def _outcome(given: Any, run: Any, stored: Any, embedded: list[str]) -> list[dic
             made = sorted(run(documents))
         except ValueError:
             made = "failed"
-        outcome.append({"made": made, "stored": stored(), "embedded": [] if made == "failed" else sorted(embedded[before:])})
+        outcome.append(
+            {
+                "made": made,
+                "stored": stored(),
+                "embedded": [] if made == "failed" else sorted(embedded[before:]),
+            }
+        )
     return outcome
 
 
@@ -147,7 +178,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
 
 
 def _expected(given: Any) -> list[dict[str, Any]]:
-    """The rules, in other words: what is wanted by id and text, each text embedded once where there is a cache."""
+    """The rules, in other words: what is wanted by id and text, each text embedded once where there is a
+    cache."""
     known: dict[str, str] = {}
     cached: set[str] = set()
     expected = []
@@ -155,10 +187,14 @@ def _expected(given: Any) -> list[dict[str, Any]]:
         if given["strategy"] == "duplicates_only":
             texts: list[str] = list(known.values())
             wanted = [
-                pair for place, pair in enumerate(documents) if pair[1] not in [*texts, *(t for _, t in documents[:place])]
+                pair
+                for place, pair in enumerate(documents)
+                if pair[1] not in [*texts, *(t for _, t in documents[:place])]
             ]
         else:
-            wanted = [[id_, text] for id_, text in documents if not given["strategy"] or known.get(id_) != text]
+            wanted = [
+                [id_, text] for id_, text in documents if not given["strategy"] or known.get(id_) != text
+            ]
         embedded = [text for _, text in wanted]
         if given["cached"]:
             embedded = list(dict.fromkeys(text for text in embedded if text not in cached))

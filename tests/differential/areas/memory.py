@@ -1,4 +1,5 @@
-"""ChatMemoryBuffer with words as tokens: which messages are sent along, for histories and limits of all kinds."""
+"""ChatMemoryBuffer with words as tokens: which messages are sent along, for histories and limits of all
+kinds."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def cases() -> Iterator[Case]:
             if chance.random() < 0.85:
                 messages.append(["assistant", " ".join(["reply"] * chance.randint(1, 6))])
         yield Case(
-            f"random-{number}", {"messages": messages, "limit": chance.randint(4, 30), "initial": chance.choice([0, 0, 2])}
+            f"random-{number}",
+            {"messages": messages, "limit": chance.randint(4, 30), "initial": chance.choice([0, 0, 2])},
         )
 
 
@@ -33,8 +35,12 @@ def theirs(given: Any) -> Any:
     from llama_index.core.memory import ChatMemoryBuffer
 
     messages = [ChatMessage(role=role, content=text) for role, text in given["messages"]]
-    memory = ChatMemoryBuffer.from_defaults(chat_history=messages, token_limit=given["limit"], tokenizer_fn=str.split)
-    return [[message.role.value, message.content] for message in memory.get(initial_token_count=given["initial"])]
+    memory = ChatMemoryBuffer.from_defaults(
+        chat_history=messages, token_limit=given["limit"], tokenizer_fn=str.split
+    )
+    return [
+        [message.role.value, message.content] for message in memory.get(initial_token_count=given["initial"])
+    ]
 
 
 def ours(given: Any) -> Any:
@@ -54,8 +60,9 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
 
 
 def _by_rule(given: Any) -> list[list[str]]:
-    """The newest messages that fit, beginning with one of the user's. Where the last turn does not fit, those of its messages
-    that are too long by themselves keep their ends, in equal shares of what the others leave."""
+    """The newest messages that fit, beginning with one of the user's. Where the last turn does not fit, those
+    of its messages that are too long by themselves keep their ends, in equal shares of what the others
+    leave."""
     room, messages = given["limit"] - given["initial"], given["messages"]
     lengths = [len(text.split()) for _, text in messages]
     starts = [place for place, (role, _) in enumerate(messages) if role == "user"]

@@ -1,4 +1,5 @@
-"""Summary, tree, keyword and document-summary indexes: what they are made of after changes, and what their retrievers find.
+"""Summary, tree, keyword and document-summary indexes: what they are made of after changes, and what their
+retrievers find.
 
 The model names in each summary or list of keywords the words of the form kw... that it was shown.
 """
@@ -20,7 +21,9 @@ def cases() -> Iterator[Case]:
     texts = [f"kw{word} text" for word in ("river", "lake", "road", "town", "snow", "stone", "field")]
     for mode in ("default", "embedding", "llm"):
         yield Case(f"summary-{mode}", {"kind": "summary", "texts": texts[:4], "mode": mode, "delete": None})
-        yield Case(f"summary-{mode}-deleted", {"kind": "summary", "texts": texts[:4], "mode": mode, "delete": "1"})
+        yield Case(
+            f"summary-{mode}-deleted", {"kind": "summary", "texts": texts[:4], "mode": mode, "delete": "1"}
+        )
     for count in (1, 2, 3, 5, 7):
         for children in (2, 3):
             yield Case(f"tree-{count}-{children}", _tree(texts[:count], children))
@@ -37,12 +40,16 @@ def cases() -> Iterator[Case]:
         table = [" ".join(chance.sample(words, chance.randint(1, 3))) for _ in range(4)]
         asked = " ".join(chance.sample(words, 2))
         yield Case(
-            f"keywords-{number}", {"kind": "keywords", "texts": table, "query": asked, "delete": chance.choice([None, "2"])}
+            f"keywords-{number}",
+            {"kind": "keywords", "texts": table, "query": asked, "delete": chance.choice([None, "2"])},
         )
     documents = ["kwriver one. kwsea two.", "kwlake three. kwice four.", "kwroad five."]
     for mode in ("llm", "embedding"):
         for delete in (None, "0", "2"):
-            yield Case(f"documents-{mode}-{delete}", {"kind": "documents", "texts": documents, "mode": mode, "delete": delete})
+            yield Case(
+                f"documents-{mode}-{delete}",
+                {"kind": "documents", "texts": documents, "mode": mode, "delete": delete},
+            )
 
 
 def _tree(texts: list[str], children: int, **more: Any) -> dict[str, Any]:
@@ -89,7 +96,9 @@ def theirs(given: Any) -> Any:
     if given["kind"] == "summary":
         index: Any = SummaryIndex.from_documents(documents)
         return _retrieve(
-            given, index, index.as_retriever(given["mode"], similarity_top_k=1, llm=model, embed_model=embed_model)
+            given,
+            index,
+            index.as_retriever(given["mode"], similarity_top_k=1, llm=model, embed_model=embed_model),
         )
     if given["kind"] == "keywords":
         index = KeywordTableIndex.from_documents(documents, llm=model)
@@ -100,7 +109,9 @@ def theirs(given: Any) -> Any:
             documents, llm=model, response_synthesizer=synthesizer, embed_model=embed_model
         )
         return _retrieve(given, index, None)
-    index = TreeIndex.from_documents(documents, num_children=given["children"], llm=model, use_async=given["at_once"])
+    index = TreeIndex.from_documents(
+        documents, num_children=given["children"], llm=model, use_async=given["at_once"]
+    )
     if given["insert"]:
         index.insert(Document(id_="new", text=given["insert"]))
     if given["delete"]:
@@ -111,10 +122,17 @@ def theirs(given: Any) -> Any:
 
     def shape(id_: str) -> Any:
         below = struct.get_children(docstore.get_node(id_))
-        return [shape(below[place]) for place in sorted(below)] if below else docstore.get_node(id_).get_content()
+        return (
+            [shape(below[place]) for place in sorted(below)]
+            if below
+            else docstore.get_node(id_).get_content()
+        )
 
     roots = [struct.root_nodes[place] for place in sorted(struct.root_nodes)]
-    return {"shape": [shape(id_) for id_ in roots], "roots": [docstore.get_node(id_).get_content() for id_ in roots]}
+    return {
+        "shape": [shape(id_) for id_ in roots],
+        "roots": [docstore.get_node(id_).get_content() for id_ in roots],
+    }
 
 
 def ours(given: Any) -> Any:
@@ -129,7 +147,8 @@ def ours(given: Any) -> Any:
         shown = _named("\n".join(message.content for message in call.messages()))
         said = {Task.RANK: "Doc: 1, Relevance: 8", Task.SELECT: '[{"choice": 1, "reason": "first"}]'}
         return said.get(
-            call.prompt.task, f"KEYWORDS: {', '.join(shown.split())}" if call.prompt.task is Task.KEYWORDS else shown
+            call.prompt.task,
+            f"KEYWORDS: {', '.join(shown.split())}" if call.prompt.task is Task.KEYWORDS else shown,
         )
 
     model = ScriptedLLM(reply, counts_words=True)
@@ -156,7 +175,10 @@ def ours(given: Any) -> Any:
         return [shape(child) for child in below] if below else node.get_content()
 
     roots = index.root_ids
-    return {"shape": [shape(id_) for id_ in roots], "roots": [node.get_content() for node, _ in index.items(roots)]}
+    return {
+        "shape": [shape(id_) for id_ in roots],
+        "roots": [node.get_content() for node, _ in index.items(roots)],
+    }
 
 
 def _retrieve(given: Any, index: Any, retriever: Any) -> Any:
@@ -166,10 +188,14 @@ def _retrieve(given: Any, index: Any, retriever: Any) -> Any:
         hits = index.as_retriever().retrieve(given["query"])
         terms = set(given["query"].split())
         # Best first; which of equally good ones comes first is not compared.
-        return sorted([-len(terms & set(hit.node.get_content().split())), hit.node.get_content()] for hit in hits)
+        return sorted(
+            [-len(terms & set(hit.node.get_content().split())), hit.node.get_content()] for hit in hits
+        )
     if given["kind"] == "documents":
         hits = index.as_retriever(retriever_mode=given["mode"]).retrieve(QUESTION)
-        summaries = [index.get_document_summary(id_).strip() for id_ in ("0", "1", "2") if id_ != given["delete"]]
+        summaries = [
+            index.get_document_summary(id_).strip() for id_ in ("0", "1", "2") if id_ != given["delete"]
+        ]
         return {"found": [hit.node.get_content() for hit in hits], "summaries": summaries}
     hits = retriever.retrieve(QUESTION)
     return [hit.node.get_content() for hit in hits]
@@ -183,14 +209,21 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return "1.6" if "error" in theirs and _leaves(ours["shape"]) == left and _fresh(ours) else ""
     if given["insert"]:
         texts = sorted([*given["texts"], given["insert"]])
-        right = sorted(_leaves(ours["shape"])) == texts and _fresh(ours) and _narrow(ours["shape"], given["children"])
+        right = (
+            sorted(_leaves(ours["shape"])) == texts
+            and _fresh(ours)
+            and _narrow(ours["shape"], given["children"])
+        )
         return "D26" if right and not (_fresh(theirs) and sorted(_leaves(theirs["shape"])) == texts) else ""
     if given["at_once"]:
-        # Theirs takes the first character of a summary for the whole, and fails when there is another level to summarise.
+        # Theirs takes the first character of a summary for the whole, and fails when there is another level
+        # to summarise.
         cut = "error" in theirs or {len(text) for text in theirs["roots"]} == {1}
         return "D26" if cut and _fresh(ours) and _leaves(ours["shape"]) == given["texts"] else ""
     if given["mode"] == "all_leaf":
-        return "1.6" if ours == given["texts"] == theirs[: len(ours)] else ""  # theirs gives the summaries with the leaves
+        return (
+            "1.6" if ours == given["texts"] == theirs[: len(ours)] else ""
+        )  # theirs gives the summaries with the leaves
     return ""
 
 

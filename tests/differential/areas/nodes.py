@@ -46,7 +46,11 @@ def theirs(given: Any) -> Any:
         metadata_separator=separator,
     )
     changed = node.model_copy(update={"metadata": {**given["metadata"], "new": 1}})
-    return [node.get_content(MetadataMode(given["mode"])), node.hash == node.model_copy().hash, node.hash == changed.hash]
+    return [
+        node.get_content(MetadataMode(given["mode"])),
+        node.hash == node.model_copy().hash,
+        node.hash == changed.hash,
+    ]
 
 
 def ours(given: Any) -> Any:
@@ -62,7 +66,11 @@ def ours(given: Any) -> Any:
         template=Template(*given["template"]),
     )
     changed = replace(node, metadata={**given["metadata"], "new": 1})
-    return [node.get_content(MetadataMode(given["mode"])), node.hash == replace(node).hash, node.hash == changed.hash]
+    return [
+        node.get_content(MetadataMode(given["mode"])),
+        node.hash == replace(node).hash,
+        node.hash == changed.hash,
+    ]
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:

@@ -1,4 +1,5 @@
-"""What a listener hears of a question: which stages begin, how often, that each ends, and where a failure is told."""
+"""What a listener hears of a question: which stages begin, how often, that each ends, and where a failure is
+told."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def theirs(given: Any) -> Any:
     from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
     from llama_index.core.schema import TextNode
 
-    # The names of the functions that are stages; each is wrapped in others of the same name, of which the outermost counts.
+    # The names of the functions that are stages; each is wrapped in others of the same name, of which the
+    # outermost counts.
     kinds = {
         "RetrieverQueryEngine.query": "query",
         "VectorIndexRetriever.retrieve": "retrieve",

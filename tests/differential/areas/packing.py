@@ -1,6 +1,8 @@
-"""How passages are packed into calls that fit a window, and what becomes of long answers and of passages that are too long.
+"""How passages are packed into calls that fit a window, and what becomes of long answers and of passages that
+are too long.
 
-Tokens are words. The words of all passages are numbered through, so that a call can be told by the words it holds.
+Tokens are words. The words of all passages are numbered through, so that a call can be told by the words it
+holds.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ def cases() -> Iterator[Case]:
     chance = random.Random(6)
     for number in range(18):
         lengths = [chance.randint(1, 40) for _ in range(chance.randint(1, 8))]
-        yield Case(f"packed-{number}", {"kind": "packed", "lengths": lengths, "window": chance.choice([60, 80, 120, 400])})
+        yield Case(
+            f"packed-{number}",
+            {"kind": "packed", "lengths": lengths, "window": chance.choice([60, 80, 120, 400])},
+        )
     yield Case("six-words", {"kind": "packed", "lengths": [1] * 6, "window": 90})
     yield Case("no-room", {"kind": "packed", "lengths": [3], "window": 21})
     for words in (5, 40, 150, 600):
@@ -126,30 +131,41 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if not isinstance(calls, list) or not _all_in_order(calls, sum(given["lengths"])):
         return ""
     if given["kind"] == "packed":
-        room = given["window"] - OUTPUT - 6  # a message has four tokens of its own, and the passages a delimiter on either side
+        room = (
+            given["window"] - OUTPUT - 6
+        )  # a message has four tokens of its own, and the passages a delimiter on either side
         if any(count > room for _, _, count in calls) or not _stays_whole(calls, given["lengths"], room):
             return ""
-        return "D7" if len(calls) < len(theirs) else "whole passages"  # theirs cuts anywhere, and keeps padding free
+        return (
+            "D7" if len(calls) < len(theirs) else "whole passages"
+        )  # theirs cuts anywhere, and keeps padding free
     if ours["failed"]:
         return ""
     if given["mode"] != "simple_summarize" and not _as_few(given, calls):
         return ""
     if theirs["failed"]:
-        return "D6" if given["answer"] >= 40 else "D7" if given["window"] <= 520 else ""  # its padding takes it all
+        return (
+            "D6" if given["answer"] >= 40 else "D7" if given["window"] <= 520 else ""
+        )  # its padding takes it all
     if given["mode"] == "simple_summarize":
         return "D24" if theirs["as a list"] and not ours["as a list"] and _ends(theirs) == _ends(ours) else ""
     begins = [first for first, _, _ in theirs["calls"]]
     if begins != sorted(begins):
         return "D23"
     if len(ours["calls"]) == len(theirs["calls"]):
-        return "overlap" if sum(call[2] for call in theirs["calls"]) > sum(given["lengths"]) else ""  # the end of a call again
+        return (
+            "overlap" if sum(call[2] for call in theirs["calls"]) > sum(given["lengths"]) else ""
+        )  # the end of a call again
     return "D7" if len(ours["calls"]) < len(theirs["calls"]) else ""
 
 
 def _all_in_order(calls: list[list[int]], words: int) -> bool:
     """Each word is in one call, one call begins where the one before it ends."""
     begins = [0, *(last + 1 for _, last, _ in calls)]
-    return all(first == begin for (first, _, _), begin in zip(calls, begins, strict=False)) and begins[-1] == words
+    return (
+        all(first == begin for (first, _, _), begin in zip(calls, begins, strict=False))
+        and begins[-1] == words
+    )
 
 
 def _stays_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
@@ -162,7 +178,9 @@ def _stays_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
         start += length
         begins |= {start}
     whole = [call for call in calls if call[0] in begins and call[1] + 1 in begins]
-    return all(before[2] + after[2] > room for before, after in pairwise(calls) if before in whole and after in whole)
+    return all(
+        before[2] + after[2] > room for before, after in pairwise(calls) if before in whole and after in whole
+    )
 
 
 def _ends(outcome: Any) -> Any:
@@ -170,11 +188,16 @@ def _ends(outcome: Any) -> Any:
 
 
 def _as_few(given: Any, calls: list[list[int]]) -> bool:
-    """In refine each passage that fits has a call of its own; in compact no two calls in a row could be one."""
+    """In refine each passage that fits has a call of its own; in compact no two calls in a row could be
+    one."""
     begins = [sum(given["lengths"][:place]) for place in range(len(given["lengths"]))]
     if given["mode"] == "refine":
         return set(begins) <= {first for first, _, _ in calls} and (
             max(given["lengths"]) > given["window"] // 4 or len(calls) == len(begins)
         )
-    room = given["window"] - OUTPUT - given["answer"] - 10  # what the wording and the numbers of passages may take
-    return all(before[2] + after[2] > room for before, after in pairwise(calls)) or max(given["lengths"]) > room
+    room = (
+        given["window"] - OUTPUT - given["answer"] - 10
+    )  # what the wording and the numbers of passages may take
+    return (
+        all(before[2] + after[2] > room for before, after in pairwise(calls)) or max(given["lengths"]) > room
+    )

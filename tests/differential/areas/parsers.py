@@ -15,7 +15,12 @@ MARKDOWN = [
     "no heading at all",
     "# A\n\n### C\n\nskipped a level\n\n## B\n\nback\n",
 ]
-JSONS = ['{"name": "Ada", "age": 36}', '[{"a": 1}, {"a": 2}]', '{"outer": {"inner": [1, 2]}}', '{"x": null, "y": true}']
+JSONS = [
+    '{"name": "Ada", "age": 36}',
+    '[{"a": 1}, {"a": 2}]',
+    '{"outer": {"inner": [1, 2]}}',
+    '{"x": null, "y": true}',
+]
 PAGES = [
     "<html><body><h1>Title</h1><p>First.</p><p>Second.</p></body></html>",
     "<h2>A</h2><p>a</p><h2>B</h2><p>b</p>",
@@ -33,11 +38,15 @@ def cases() -> Iterator[Case]:
         yield Case(f"html-{number}", {"kind": "html", "text": text})
     chance = random.Random(4)
     for number in range(12):
-        sentences = [" ".join(chance.choice(WORDS) for _ in range(chance.randint(3, 8))).capitalize() + "." for _ in range(8)]
+        sentences = [
+            " ".join(chance.choice(WORDS) for _ in range(chance.randint(3, 8))).capitalize() + "."
+            for _ in range(8)
+        ]
         text = " ".join(sentences)
         yield Case(f"window-{number}", {"kind": "window", "text": text, "size": chance.randint(1, 3)})
         yield Case(
-            f"levels-{number}", {"kind": "levels", "text": text, "sizes": [chance.randint(25, 40), chance.randint(9, 14)]}
+            f"levels-{number}",
+            {"kind": "levels", "text": text, "sizes": [chance.randint(25, 40), chance.randint(9, 14)]},
         )
 
 
@@ -73,7 +82,8 @@ def theirs(given: Any) -> Any:
     return {
         "roots": [node.text for node in get_root_nodes(nodes)],
         "leaves": [
-            [node.text, by_id[node.relationships[NodeRelationship.PARENT].node_id].text] for node in get_leaf_nodes(nodes)
+            [node.text, by_id[node.relationships[NodeRelationship.PARENT].node_id].text]
+            for node in get_leaf_nodes(nodes)
         ],
     }
 
@@ -103,7 +113,9 @@ def ours(given: Any) -> Any:
         parser = SentenceWindowNodeParser.from_defaults(window_size=given["size"])
         nodes = parser.get_nodes_from_documents([document])
         return [[node.text.strip(), " ".join(str(node.metadata["window"]).split())] for node in nodes]
-    parser = HierarchicalNodeParser.from_defaults(chunk_sizes=given["sizes"], chunk_overlap=0, tokenizer=str.split)
+    parser = HierarchicalNodeParser.from_defaults(
+        chunk_sizes=given["sizes"], chunk_overlap=0, tokenizer=str.split
+    )
     tree = parser.get_nodes_from_documents([document])
     return {
         "roots": [node.text for node in get_root_nodes(tree)],

@@ -1,4 +1,5 @@
-"""Summary, tree and keyword-table indexes: how many calls make them, what their summaries are over, what they find."""
+"""Summary, tree and keyword-table indexes: how many calls make them, what their summaries are over, what they
+find."""
 
 from __future__ import annotations
 
@@ -16,12 +17,18 @@ def cases() -> Iterator[Case]:
     chance = random.Random(26)
     for count in (1, 2, 3, 4, 7, 9, 10, 11, 16, 25):
         for most in (2, 3, 10):
-            yield Case(f"tree-{count}-{most}", {"index": "tree", "texts": [f"L{n}" for n in range(count)], "most": most})
+            yield Case(
+                f"tree-{count}-{most}",
+                {"index": "tree", "texts": [f"L{n}" for n in range(count)], "most": most},
+            )
     for number in range(20):
         texts = [" ".join(chance.sample(WORDS, chance.randint(1, 4))) for _ in range(chance.randint(1, 12))]
         question = " ".join(chance.sample(WORDS, chance.randint(1, 3)))
         for kind in ("keyword", "all", "chosen"):
-            yield Case(f"{kind}-{number}", {"index": kind, "texts": texts, "question": question, "most": chance.randint(1, 12)})
+            yield Case(
+                f"{kind}-{number}",
+                {"index": kind, "texts": texts, "question": question, "most": chance.randint(1, 12)},
+            )
 
 
 def _shared(question: str, text: str) -> int:
@@ -49,7 +56,9 @@ def theirs(given: Any) -> Any:
             if given["index"] == "chosen":
                 passages = re.findall(r"Document (\d+):\n(.*)", prompt)
                 lines = [(int(number), _shared(given["question"], text)) for number, text in passages]
-                return CompletionResponse(text="\n".join(f"Doc: {n}, Relevance: {count}" for n, count in lines if count))
+                return CompletionResponse(
+                    text="\n".join(f"Doc: {n}, Relevance: {count}" for n, count in lines if count)
+                )
             return CompletionResponse(text=prompt)
 
         def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
@@ -58,13 +67,22 @@ def theirs(given: Any) -> Any:
     model = Scripted()
     nodes = [TextNode(text=text, id_=f"n{number}") for number, text in enumerate(given["texts"])]
     if given["index"] == "tree":
-        tree = TreeIndex(nodes, num_children=given["most"], summary_template=PromptTemplate("{context_str}"), llm=model)
-        roots = [tree.docstore.get_node(id_).get_content() for _, id_ in sorted(tree.index_struct.root_nodes.items())]
+        tree = TreeIndex(
+            nodes, num_children=given["most"], summary_template=PromptTemplate("{context_str}"), llm=model
+        )
+        roots = [
+            tree.docstore.get_node(id_).get_content()
+            for _, id_ in sorted(tree.index_struct.root_nodes.items())
+        ]
         return {"calls": len(calls), "roots": _over(roots)}
     if given["index"] == "keyword":
         bare = PromptTemplate("{text}"), PromptTemplate("{question}")
-        table = KeywordTableIndex(nodes, llm=model, keyword_extract_template=bare[0], max_keywords_per_chunk=10)
-        retriever: Any = table.as_retriever(query_keyword_extract_template=bare[1], num_chunks_per_query=given["most"])
+        table = KeywordTableIndex(
+            nodes, llm=model, keyword_extract_template=bare[0], max_keywords_per_chunk=10
+        )
+        retriever: Any = table.as_retriever(
+            query_keyword_extract_template=bare[1], num_chunks_per_query=given["most"]
+        )
         return [hit.node.node_id for hit in retriever.retrieve(given["question"])]
     index = SummaryIndex(nodes, embed_model=MockEmbedding(embed_dim=2))
     if given["index"] == "all":

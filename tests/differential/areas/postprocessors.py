@@ -1,4 +1,5 @@
-"""What postprocessors keep, and in which order: by score, neighbours, time, sentences, and a model's judgement."""
+"""What postprocessors keep, and in which order: by score, neighbours, time, sentences, and a model's
+judgement."""
 
 from __future__ import annotations
 
@@ -31,15 +32,21 @@ def cases() -> Iterator[Case]:
     chance = random.Random(8)
     for number in range(6):
         scores = [round(chance.random(), 3) for _ in range(chance.randint(1, 9))]
-        yield Case(f"reorder-{number}", {"kind": "reorder", "hits": [[str(i), score] for i, score in enumerate(scores)]})
+        yield Case(
+            f"reorder-{number}",
+            {"kind": "reorder", "hits": [[str(i), score] for i, score in enumerate(scores)]},
+        )
     for mode in ("next", "previous", "both"):
         for count in (1, 2):
             for found in (["c"], ["a", "f"], ["d", "a"], ["b", "c"]):
                 hits = [[name, 0.5] for name in found]
                 yield Case(
-                    f"{mode}-{count}-{''.join(found)}", {"kind": "neighbours", "hits": hits, "mode": mode, "count": count}
+                    f"{mode}-{count}-{''.join(found)}",
+                    {"kind": "neighbours", "hits": hits, "mode": mode, "count": count},
                 )
-    yield Case("window-joined", {"kind": "neighbours", "hits": [["d", 0.5], ["a", 0.4]], "mode": "both", "count": 1})
+    yield Case(
+        "window-joined", {"kind": "neighbours", "hits": [["d", 0.5], ["a", 0.4]], "mode": "both", "count": 1}
+    )
     for reply in ("previous", "next", "none", "ANSWER: next"):
         yield Case(f"direction-{reply}", {"kind": "direction", "hits": [["c", 0.5]], "reply": reply})
     yield Case("replaced", {"kind": "replace", "hits": [["a", 0.5]], "key": "window"})
@@ -48,16 +55,28 @@ def cases() -> Iterator[Case]:
         hits = [[str(i), round(chance.random(), 2), chance.choice([1, 5, 60, 900])] for i in range(4)]
         yield Case(f"time-{number}", {"kind": "time", "hits": hits, "decay": chance.choice([0.99, 0.1])})
     for number, reply in enumerate(RANKED):
-        yield Case(f"ranked-{number}", {"kind": "ranked", "hits": [[name, 0.5] for name in CHAIN[:4]], "reply": reply})
+        yield Case(
+            f"ranked-{number}",
+            {"kind": "ranked", "hits": [[name, 0.5] for name in CHAIN[:4]], "reply": reply},
+        )
     for share, threshold in ((0.5, None), (0.25, None), (1.0, None), (None, 0.3), (None, 0.99)):
-        yield Case(f"sentences-{share}-{threshold}", {"kind": "sentences", "hits": [], "share": share, "threshold": threshold})
+        yield Case(
+            f"sentences-{share}-{threshold}",
+            {"kind": "sentences", "hits": [], "share": share, "threshold": threshold},
+        )
 
 
 def theirs(given: Any) -> Any:
     from llama_index.core import postprocessor
     from llama_index.core.postprocessor.node import AutoPrevNextNodePostprocessor
     from llama_index.core.postprocessor.optimizer import SentenceEmbeddingOptimizer
-    from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+    from llama_index.core.schema import (
+        NodeRelationship,
+        NodeWithScore,
+        QueryBundle,
+        RelatedNodeInfo,
+        TextNode,
+    )
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
     def node(name: str, **metadata: Any) -> Any:
@@ -68,7 +87,10 @@ def theirs(given: Any) -> Any:
             relations[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=CHAIN[CHAIN.index(name) + 1])
         return TextNode(id_=name, text=name, metadata=metadata, relationships=relations)
 
-    hits = [NodeWithScore(node=node(name, window=f"around {name}"), score=score) for name, score, *_ in given["hits"]]
+    hits = [
+        NodeWithScore(node=node(name, window=f"around {name}"), score=score)
+        for name, score, *_ in given["hits"]
+    ]
     docstore = SimpleDocumentStore()
     docstore.add_documents([node(name) for name in CHAIN])
     kind = given["kind"]
@@ -77,9 +99,13 @@ def theirs(given: Any) -> Any:
     elif kind == "reorder":
         chosen = postprocessor.LongContextReorder()
     elif kind == "neighbours":
-        chosen = postprocessor.PrevNextNodePostprocessor(docstore=docstore, num_nodes=given["count"], mode=given["mode"])
+        chosen = postprocessor.PrevNextNodePostprocessor(
+            docstore=docstore, num_nodes=given["count"], mode=given["mode"]
+        )
     elif kind == "direction":
-        chosen = AutoPrevNextNodePostprocessor(docstore=docstore, llm=their_llm(in_turn([given["reply"]])), num_nodes=1)
+        chosen = AutoPrevNextNodePostprocessor(
+            docstore=docstore, llm=their_llm(in_turn([given["reply"]])), num_nodes=1
+        )
     elif kind == "replace":
         chosen = postprocessor.MetadataReplacementPostProcessor(target_metadata_key=given["key"])
     elif kind == "time":
@@ -125,7 +151,10 @@ def ours(given: Any) -> Any:
     elif kind == "replace":
         chosen = postprocessor.MetadataReplacementPostProcessor(given["key"])
     elif kind == "time":
-        hits = [NodeWithScore(node(name, __last_accessed__=NOW - hours * 3600), score) for name, score, hours in given["hits"]]
+        hits = [
+            NodeWithScore(node(name, __last_accessed__=NOW - hours * 3600), score)
+            for name, score, hours in given["hits"]
+        ]
         chosen = postprocessor.TimeWeightedPostprocessor(given["decay"], top_k=4, clock=lambda: NOW)
     elif kind == "ranked":
         chosen = postprocessor.LLMRerank(our_llm(in_turn([given["reply"]])), top_n=3)
@@ -152,18 +181,25 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
             [name, scores.get(name)]
             for place, name in enumerate(CHAIN)
             if any(
-                -given["count"] * on <= CHAIN.index(found) - place <= given["count"] * back or found == name for found in scores
+                -given["count"] * on <= CHAIN.index(found) - place <= given["count"] * back or found == name
+                for found in scores
             )
         ]
         return "1.13" if ours == shown != theirs else ""
     if given["kind"] == "ranked" and "Doc:" not in given["reply"]:
-        return "1.13" if theirs == [] and ours == given["hits"][:3] else ""  # a reply that cannot be read drops nothing
+        return (
+            "1.13" if theirs == [] and ours == given["hits"][:3] else ""
+        )  # a reply that cannot be read drops nothing
     if given["kind"] == "sentences":
         if ours == []:
-            return "1.13" if "error" in theirs and given["threshold"] == 0.99 else ""  # no sentence is near: no passage stays
+            return (
+                "1.13" if "error" in theirs and given["threshold"] == 0.99 else ""
+            )  # no sentence is near: no passage stays
         kept = ours[0].split(". ")
         places = [SENTENCES.index(sentence) for sentence in kept]
-        return "1.13" if places == sorted(places) and _sentences(theirs) == _sentences(ours) else ""  # ours in reading order
+        return (
+            "1.13" if places == sorted(places) and _sentences(theirs) == _sentences(ours) else ""
+        )  # ours in reading order
     return ""
 
 

@@ -15,7 +15,11 @@ def cases() -> Iterator[Case]:
     chance = random.Random(14)
     for number in range(32):
         texts = [_words(chance) for _ in range(chance.randint(0, 5))]
-        helper = [chance.choice([9, 14, 20, 40, 200]), chance.choice([1, 3, 8]), chance.choice([0.0, 0.1, 0.3])]
+        helper = [
+            chance.choice([9, 14, 20, 40, 200]),
+            chance.choice([1, 3, 8]),
+            chance.choice([0.0, 0.1, 0.3]),
+        ]
         limit = chance.choice([None, None, 3, 10])
         how = ["repack", "truncate"][number % 2]
         given = {"how": how, "helper": [*helper, limit], "texts": texts, "padding": chance.choice([0, 1, 5])}
@@ -25,7 +29,9 @@ def cases() -> Iterator[Case]:
 
 
 def _words(chance: random.Random) -> str:
-    return " " * chance.randint(0, 1) + " ".join(f"w{chance.randint(0, 99)}" for _ in range(chance.choice([0, 1, 4, 12, 30])))
+    return " " * chance.randint(0, 1) + " ".join(
+        f"w{chance.randint(0, 99)}" for _ in range(chance.choice([0, 1, 4, 12, 30]))
+    )
 
 
 def theirs(given: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Templates: filled, filled in part, as messages, chosen by the model, with renamed and computed variables, other braces."""
+"""Templates: filled, filled in part, as messages, chosen by the model, with renamed and computed variables,
+other braces."""
 
 from __future__ import annotations
 
@@ -16,32 +17,71 @@ VALUES = ["river", "two words", "{other}", "{{x}}", '{"a": {topic}}', "", "a\nb"
 
 def cases() -> Iterator[Case]:
     for number, text in enumerate(
-        ["about {topic}", "{topic} and {topic}", JSON, "{{x}} {topic}", "{{topic}}", "no variable", "{ } {0} {topic}"]
+        [
+            "about {topic}",
+            "{topic} and {topic}",
+            JSON,
+            "{{x}} {topic}",
+            "{{topic}}",
+            "no variable",
+            "{ } {0} {topic}",
+        ]
     ):
         for value in ("river", "{topic}"):
-            yield Case(f"filled-{number}-{value}", {"kind": "filled", "text": text, "values": {"topic": value}})
-    yield Case("partly", {"kind": "partly", "text": "{a} then {b}", "first": {"a": "one"}, "values": {"b": "two"}})
-    yield Case("partly-with-braces", {"kind": "partly", "text": "{a} then {b}", "first": {"a": "{b}"}, "values": {"b": "two"}})
+            yield Case(
+                f"filled-{number}-{value}", {"kind": "filled", "text": text, "values": {"topic": value}}
+            )
+    yield Case(
+        "partly", {"kind": "partly", "text": "{a} then {b}", "first": {"a": "one"}, "values": {"b": "two"}}
+    )
+    yield Case(
+        "partly-with-braces",
+        {"kind": "partly", "text": "{a} then {b}", "first": {"a": "{b}"}, "values": {"b": "two"}},
+    )
     yield Case("missing", {"kind": "filled", "text": "{a} then {b}", "values": {"a": "one"}})
     messages = [["system", "You know {topic}."], ["user", "Tell me of {topic}: {query_str}"]]
-    yield Case("messages", {"kind": "messages", "messages": messages, "values": {"topic": "rivers", "query_str": "why?"}})
-    yield Case("messages-as-text", {"kind": "as text", "messages": messages, "values": {"topic": "x", "query_str": "y"}})
-    yield Case("message-with-json", {"kind": "messages", "messages": [["user", JSON]], "values": {"topic": "x"}})
+    yield Case(
+        "messages",
+        {"kind": "messages", "messages": messages, "values": {"topic": "rivers", "query_str": "why?"}},
+    )
+    yield Case(
+        "messages-as-text",
+        {"kind": "as text", "messages": messages, "values": {"topic": "x", "query_str": "y"}},
+    )
+    yield Case(
+        "message-with-json", {"kind": "messages", "messages": [["user", JSON]], "values": {"topic": "x"}}
+    )
     for chats in (True, False):
         yield Case(f"chosen-{chats}", {"kind": "chosen", "chats": chats})
-    yield Case("renamed", {"kind": "renamed", "text": "{my_topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}})
-    yield Case("computed", {"kind": "computed", "text": "{topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}})
+    yield Case(
+        "renamed",
+        {"kind": "renamed", "text": "{my_topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}},
+    )
+    yield Case(
+        "computed",
+        {"kind": "computed", "text": "{topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}},
+    )
     for roles in (["user"], ["system", "user"], ["user", "assistant"], ["assistant", "user"]):
-        yield Case(f"with-a-form-{'-'.join(roles)}", {"kind": "form", "roles": roles, "values": {"topic": "rivers"}})
+        yield Case(
+            f"with-a-form-{'-'.join(roles)}", {"kind": "form", "roles": roles, "values": {"topic": "rivers"}}
+        )
     chance = random.Random(25)
     for number in range(12):
         text = " ".join(
-            chance.choice(["{a}", "{b}", "{{c}}", "word", "{", "}", '{"k": 1}']) for _ in range(chance.randint(2, 7))
+            chance.choice(["{a}", "{b}", "{{c}}", "word", "{", "}", '{"k": 1}'])
+            for _ in range(chance.randint(2, 7))
         )
         yield Case(
-            f"random-{number}", {"kind": "filled", "text": text, "values": {name: chance.choice(VALUES) for name in "ab"}}
+            f"random-{number}",
+            {"kind": "filled", "text": text, "values": {name: chance.choice(VALUES) for name in "ab"}},
         )
-    for text in ("what is {context_str} here", "say {query_str}", "plain words", 'a {"json": 1}', "{chat_history}"):
+    for text in (
+        "what is {context_str} here",
+        "say {query_str}",
+        "plain words",
+        'a {"json": 1}',
+        "{chat_history}",
+    ):
         for mode in ("context", "condense_plus_context"):
             yield Case(f"earlier-{mode}-{text}", {"kind": "earlier", "text": text, "mode": mode})
 
@@ -58,12 +98,16 @@ def theirs(given: Any) -> Any:
         said = [ChatMessage(role=role, content="Of {topic}") for role in given["roles"]]
         return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)
     if given["kind"] in ("messages", "as text"):
-        template: Any = ChatPromptTemplate([ChatMessage(role=role, content=text) for role, text in given["messages"]])
+        template: Any = ChatPromptTemplate(
+            [ChatMessage(role=role, content=text) for role, text in given["messages"]]
+        )
         if given["kind"] == "as text":
             return template.format(**given["values"])
         return [[said.role.value, said.content] for said in template.format_messages(**given["values"])]
     if given["kind"] == "chosen":
-        chosen = SelectorPromptTemplate(PromptTemplate("plain"), [(lambda llm: llm is not None, PromptTemplate("other"))])
+        chosen = SelectorPromptTemplate(
+            PromptTemplate("plain"), [(lambda llm: llm is not None, PromptTemplate("other"))]
+        )
         return chosen.format(llm=their_llm(in_turn([])) if given["chats"] else None)
     return _formatted(PromptTemplate, given)
 
@@ -80,12 +124,16 @@ def ours(given: Any) -> Any:
         said = [ChatMessage(MessageRole(role), "Of {topic}") for role in given["roles"]]
         return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)
     if given["kind"] in ("messages", "as text"):
-        template: Any = ChatPromptTemplate([ChatMessage(MessageRole(role), text) for role, text in given["messages"]])
+        template: Any = ChatPromptTemplate(
+            [ChatMessage(MessageRole(role), text) for role, text in given["messages"]]
+        )
         if given["kind"] == "as text":
             return template.format(**given["values"])
         return [[said.role.value, said.content] for said in template.format_messages(**given["values"])]
     if given["kind"] == "chosen":
-        chosen = SelectorPromptTemplate(PromptTemplate("plain"), [(lambda llm: llm is not None, PromptTemplate("other"))])
+        chosen = SelectorPromptTemplate(
+            PromptTemplate("plain"), [(lambda llm: llm is not None, PromptTemplate("other"))]
+        )
         return chosen.format(llm=our_llm(in_turn([])) if given["chats"] else None)
     return _formatted(PromptTemplate, given)
 
@@ -100,7 +148,11 @@ def _with_form(parser: Any, plain: Any, chat: Any, said: list[Any], given: Any) 
 
     one, several = plain("Of {topic}", output_parser=InCapitals()), chat(said, output_parser=InCapitals())
     said = several.partial_format(**given["values"]).format_messages()
-    return [one.format(**given["values"]), [message.content for message in said], several.format(**given["values"])]
+    return [
+        one.format(**given["values"]),
+        [message.content for message in said],
+        several.format(**given["values"]),
+    ]
 
 
 def _formatted(kind: Any, given: Any) -> Any:
@@ -111,7 +163,9 @@ def _formatted(kind: Any, given: Any) -> Any:
     if given["kind"] == "renamed":
         return kind(given["text"], template_var_mappings={"topic": "my_topic"}).format(**given["values"])
     if given["kind"] == "computed":
-        computed = kind(given["text"], function_mappings={"topic": lambda **values: values["query_str"].upper() + "!"})
+        computed = kind(
+            given["text"], function_mappings={"topic": lambda **values: values["query_str"].upper() + "!"}
+        )
         return computed.format(query_str=given["values"]["query_str"])
     return kind(given["text"]).format(**given["values"])
 
@@ -161,7 +215,9 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if given["kind"] == "earlier":
         return "D25" if ours == {"as written": True} and theirs == {"as written": False} else ""
     if given["kind"] == "filled":
-        by_hand = re.sub(r"\{\{(\w+)\}\}|\{([a-z]\w*)\}", lambda found: _replaced(found, given["values"]), given["text"])
+        by_hand = re.sub(
+            r"\{\{(\w+)\}\}|\{([a-z]\w*)\}", lambda found: _replaced(found, given["values"]), given["text"]
+        )
         return "1.14" if ours == by_hand and "{{" in given["text"] else ""  # {{name}} is the text {name}
     return ""
 

@@ -1,4 +1,5 @@
-"""Query engines made of others: the calls of the model, what is asked of whom, and the sources of the answer."""
+"""Query engines made of others: the calls of the model, what is asked of whom, and the sources of the
+answer."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ WORDS = ["river", "mountain", "lake", "forest", "cloud", "stone", "field", "vall
 def cases() -> Iterator[Case]:
     for count in (0, 1, 3):
         for mode in ("compact", "refine", "tree_summarize", "accumulate", "no_text"):
-            yield Case(f"retriever-{mode}-{count}", {"kind": "retriever", "count": count, "mode": mode, "cutoff": None})
+            yield Case(
+                f"retriever-{mode}-{count}",
+                {"kind": "retriever", "count": count, "mode": mode, "cutoff": None},
+            )
     yield Case("retriever-cutoff", {"kind": "retriever", "count": 3, "mode": "refine", "cutoff": 0.75})
     for picked in ([1], [2], [1, 2], [2, 1]):
         yield Case(f"router-{picked}", {"kind": "router", "picked": picked})
@@ -34,9 +38,13 @@ def cases() -> Iterator[Case]:
     chance = random.Random(24)
     for number in range(8):
         sentences = [
-            " ".join(chance.choices(WORDS, k=chance.randint(3, 6))).capitalize() + "." for _ in range(chance.randint(1, 8))
+            " ".join(chance.choices(WORDS, k=chance.randint(3, 6))).capitalize() + "."
+            for _ in range(chance.randint(1, 8))
         ]
-        yield Case(f"citation-{number}", {"kind": "citation", "text": " ".join(sentences), "size": chance.choice([8, 12, 40])})
+        yield Case(
+            f"citation-{number}",
+            {"kind": "citation", "text": " ".join(sentences), "size": chance.choice([8, 12, 40])},
+        )
 
 
 def _reply(given: Any) -> Any:
@@ -91,14 +99,21 @@ def theirs(given: Any) -> Any:
 
     if given["kind"] == "retriever":
         kept = [SimilarityPostprocessor(similarity_cutoff=given["cutoff"])] if given["cutoff"] else []
-        engine: Any = RetrieverQueryEngine.from_args(Fixed(), llm=model, response_mode=given["mode"], node_postprocessors=kept)
+        engine: Any = RetrieverQueryEngine.from_args(
+            Fixed(), llm=model, response_mode=given["mode"], node_postprocessors=kept
+        )
     elif given["kind"] == "hyde":
         transform = HyDEQueryTransform(llm=model, include_original=given["original"])
         engine = TransformQueryEngine(RetrieverQueryEngine.from_args(Fixed(), llm=model), transform)
     elif given["kind"] == "citation":
-        engine = CitationQueryEngine(Fixed(), llm=model, citation_chunk_size=given["size"], citation_chunk_overlap=0)
+        engine = CitationQueryEngine(
+            Fixed(), llm=model, citation_chunk_size=given["size"], citation_chunk_overlap=0
+        )
     else:
-        tools = [QueryEngineTool.from_defaults(Named(name=name), name=name, description=f"all about {name}") for name in TOOLS]
+        tools = [
+            QueryEngineTool.from_defaults(Named(name=name), name=name, description=f"all about {name}")
+            for name in TOOLS
+        ]
         synthesizer = get_response_synthesizer(
             llm=model,
             response_mode="tree_summarize",  # type: ignore[arg-type]
@@ -111,7 +126,11 @@ def theirs(given: Any) -> Any:
         else:
             generator = LLMQuestionGenerator.from_defaults(llm=model)
             engine = SubQuestionQueryEngine.from_defaults(
-                tools, question_gen=generator, response_synthesizer=synthesizer, use_async=False, verbose=False
+                tools,
+                question_gen=generator,
+                response_synthesizer=synthesizer,
+                use_async=False,
+                verbose=False,
             )
     answer = engine.query("why is that")
     return _outcome(given, prompts, asked, answer)
@@ -184,23 +203,39 @@ def _passages(given: Any) -> list[tuple[str, float]]:
 def _outcome(given: Any, prompts: list[str], asked: list[list[str]], answer: Any) -> Any:
     sources = [hit.node.get_content() for hit in answer.source_nodes]
     if given["kind"] == "citation":
-        return {"calls": len(prompts), "sources": [" ".join(text.split("\n", 1)[-1].split()) for text in sources]}
+        return {
+            "calls": len(prompts),
+            "sources": [" ".join(text.split("\n", 1)[-1].split()) for text in sources],
+        }
     shown = [[number for number in range(9) if f"<{number}>" in prompt] for prompt in prompts]
     return {"calls": shown, "asked": asked, "answer": str(answer), "sources": sources}
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    if {"calls", "asked", "answer", "sources"} - theirs.keys() or {"calls", "asked", "answer", "sources"} - ours.keys():
+    if {"calls", "asked", "answer", "sources"} - theirs.keys() or {
+        "calls",
+        "asked",
+        "answer",
+        "sources",
+    } - ours.keys():
         return ""
     if given["kind"] == "retriever":
         if {**theirs, "answer": ""} != {**ours, "answer": ""} or ours["calls"]:
             return ""
         if not given["count"]:
             return "words" if theirs["answer"] == "Empty Response" and "nothing" in ours["answer"] else ""
-        return "1.15" if given["mode"] == "no_text" and (theirs["answer"], ours["answer"]) == ("None", "") else ""
+        return (
+            "1.15"
+            if given["mode"] == "no_text" and (theirs["answer"], ours["answer"]) == ("None", "")
+            else ""
+        )
     if given["kind"] == "parts":
         if given["asked"][0][0] not in TOOLS:  # nobody to ask: the question itself goes to all
-            return "1.16" if ours["asked"] == [[tool, "why is that"] for tool in TOOLS] and ours["answer"] == "A1" else ""
+            return (
+                "1.16"
+                if ours["asked"] == [[tool, "why is that"] for tool in TOOLS] and ours["answer"] == "A1"
+                else ""
+            )
         # The parts with their answers are in theirs' sources; in ours they stand in the metadata.
         real = [source for source in theirs["sources"] if not source.startswith("Sub question: ")]
         return "1.16" if {**theirs, "sources": real} == ours else ""

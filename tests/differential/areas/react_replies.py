@@ -1,4 +1,5 @@
-"""What a model's reply in the ReAct form is read as: every row of the table of known replies, and mutated ones."""
+"""What a model's reply in the ReAct form is read as: every row of the table of known replies, and mutated
+ones."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ TABLE: list[tuple[str, str, Any]] = [
     ("comment", CALL.replace("1,", "1, // first\n"), ["add", ADD]),
     ("crlf", CALL.replace("\n", "\r\n"), ["add", ADD]),
     ("no-arguments", "Thought: x\nAction: now\nAction Input: {}", ["now", {}]),
-    ("true-null", 'Thought: x\nAction: set\nAction Input: {"on": true, "by": null}', ["set", {"on": True, "by": None}]),
+    (
+        "true-null",
+        'Thought: x\nAction: set\nAction Input: {"on": true, "by": null}',
+        ["set", {"on": True, "by": None}],
+    ),
     ("fence", CALL.replace("{", "\n```json\n{") + "\n```", ["add", ADD]),
     ("no-input", "Thought: x\nAction: add", ERROR),
     ("string-input", 'Thought: x\nAction: add\nAction Input: "a"', ERROR),
@@ -36,13 +41,21 @@ TABLE: list[tuple[str, str, Any]] = [
     ("tool-with-description", CALL.replace("add\n", "add (add two numbers)\n"), ["add", ADD]),
     ("two-actions", CALL + "\n" + CALL.replace("add\n", "other\n"), ["add", ADD]),
     ("made-up-observation", CALL + "\nObservation: 3\nThought: done\nAnswer: 3", ["add", ADD]),
-    ("answer-names-action", "Thought: I know.\nAnswer: The Action: field says it", "The Action: field says it"),
+    (
+        "answer-names-action",
+        "Thought: I know.\nAnswer: The Action: field says it",
+        "The Action: field says it",
+    ),
     ("thought-names-answer", "Thought: the Answer: needs a sum\n" + CALL.split("\n", 1)[1], ["add", ADD]),
     ("unreadable", "Thought: x\nAction: add\nAction Input: {a: 1 b}", ERROR),
     ("thought-only", "Thought: hm, what now", ERROR),
     ("lower-case", CALL.lower(), ["add", ADD]),
     ("bold", "**Thought:** I must add.\n**Action:** add\n**Action Input:** " + json.dumps(ADD), ["add", ADD]),
-    ("nested", 'Thought: x\nAction: f\nAction Input: {"q": {"ids": [1, {"x": 2}]}}', ["f", {"q": {"ids": [1, {"x": 2}]}}]),
+    (
+        "nested",
+        'Thought: x\nAction: f\nAction Input: {"q": {"ids": [1, {"x": 2}]}}',
+        ["f", {"q": {"ids": [1, {"x": 2}]}}],
+    ),
     ("brace-in-string", 'Thought: x\nAction: f\nAction Input: {"q": "a } b { c"}', ["f", {"q": "a } b { c"}]),
 ]
 
@@ -54,8 +67,12 @@ def cases() -> Iterator[Case]:
     for number in range(40):
         tool = chance.choice(["search", "add_two", "look-up", "Mail"])
         keys = chance.sample(["query", "n", "exact", "where", "tags"], chance.randint(0, 4))
-        arguments = {key: chance.choice(["two words", 7, 1.5, True, None, ["a", "b"], {"x": 1}]) for key in keys}
-        yield Case(f"mutated-{number}", {"reply": _mutated(chance, tool, arguments), "meant": [tool, arguments]})
+        arguments = {
+            key: chance.choice(["two words", 7, 1.5, True, None, ["a", "b"], {"x": 1}]) for key in keys
+        }
+        yield Case(
+            f"mutated-{number}", {"reply": _mutated(chance, tool, arguments), "meant": [tool, arguments]}
+        )
 
 
 def _mutated(chance: random.Random, tool: str, arguments: dict[str, Any]) -> str:
@@ -110,4 +127,6 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if ours != given["meant"]:
         return ""
     guessed = isinstance(theirs, list) and (ours == ERROR or theirs[1] != ours[1])
-    return "D30" if guessed else "1.19"  # a tool called with other arguments than the model wrote, or a reply misread
+    return (
+        "D30" if guessed else "1.19"
+    )  # a tool called with other arguments than the model wrote, or a reply misread

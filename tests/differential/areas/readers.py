@@ -1,4 +1,5 @@
-"""SimpleDirectoryReader over small folders: which files are read, as which text and metadata, and what is refused."""
+"""SimpleDirectoryReader over small folders: which files are read, as which text and metadata, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -104,7 +105,16 @@ def _describe(document: Any, root: Path, given: Any) -> Any:
     embedded = sorted(set(metadata) - set(document.excluded_embed_metadata_keys))
     path = str(Path(metadata["file_path"]).relative_to(root))
     id_ = document.id_.replace(str(root), "") if given["options"].get("filename_as_id") else ""
-    return [path, document.text, sorted(metadata), seen, embedded, id_, metadata["file_name"], metadata["file_size"]]
+    return [
+        path,
+        document.text,
+        sorted(metadata),
+        seen,
+        embedded,
+        id_,
+        metadata["file_name"],
+        metadata["file_size"],
+    ]
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
@@ -116,12 +126,17 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if [row[0] for row in ours] != _by_rule(given):
         return ""
     both = {row[0] for row in ours} & {row[0] for row in theirs} if isinstance(theirs, list) else set()
-    known = [[row[0], row[1], [key for key in row[2] if key != "title"], *row[3:]] for row in ours if row[0] in both]
+    known = [
+        [row[0], row[1], [key for key in row[2] if key != "title"], *row[3:]]
+        for row in ours
+        if row[0] in both
+    ]
     return "1.1" if known == [row for row in theirs if row[0] in both] else ""
 
 
 def _by_rule(given: Any) -> list[str]:
-    """Suffixes count whatever their case, empty files are told as failures, and the limit is the last thing that counts."""
+    """Suffixes count whatever their case, empty files are told as failures, and the limit is the last thing
+    that counts."""
     options = given["options"]
     named = [Path(path) for path in given["files"] or FOLDER if FOLDER[path]]
     kept = [

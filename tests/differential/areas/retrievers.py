@@ -1,4 +1,5 @@
-"""Retrievers made of others: objects behind nodes, merging into parents, routing, more questions, one question asked twice."""
+"""Retrievers made of others: objects behind nodes, merging into parents, routing, more questions, one
+question asked twice."""
 
 from __future__ import annotations
 
@@ -10,7 +11,15 @@ from operator import mul
 from typing import Any
 
 from tests.differential.cases import Case
-from tests.differential.doubles import in_turn, our_embedding, our_llm, seeded, their_embedding, their_llm, vector
+from tests.differential.doubles import (
+    in_turn,
+    our_embedding,
+    our_llm,
+    seeded,
+    their_embedding,
+    their_llm,
+    vector,
+)
 
 # A document in two levels: two parents with four and three children, in reading order.
 FAMILY = {"p1": ["a", "b", "c", "d"], "p2": ["e", "f", "g"]}
@@ -28,9 +37,14 @@ def cases() -> Iterator[Case]:
     for number, leaves in enumerate(picks):
         scores = sorted((round(chance.uniform(0.1, 0.9), 2) for _ in leaves), reverse=True)
         hits = [[leaf, score] for leaf, score in zip(leaves, scores, strict=True)]
-        yield Case(f"merging-{number}", {"kind": "merging", "hits": hits, "ratio": chance.choice([0.5, 0.5, 0.7])})
+        yield Case(
+            f"merging-{number}", {"kind": "merging", "hits": hits, "ratio": chance.choice([0.5, 0.5, 0.7])}
+        )
     for reply in ([1], [2], [1, 2]):
-        yield Case(f"router-{reply}", {"kind": "router", "reply": json.dumps([{"choice": n, "reason": "x"} for n in reply])})
+        yield Case(
+            f"router-{reply}",
+            {"kind": "router", "reply": json.dumps([{"choice": n, "reason": "x"} for n in reply])},
+        )
     for number, queries in enumerate(["another way\nyet another", "one more", "", "why\nwhy"]):
         yield Case(f"generated-{number}", {"kind": "generated", "reply": queries})
     for number in range(3):
@@ -42,7 +56,14 @@ def theirs(given: Any) -> Any:
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.query_engine import CustomQueryEngine
     from llama_index.core.retrievers import AutoMergingRetriever, QueryFusionRetriever, RouterRetriever
-    from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+    from llama_index.core.schema import (
+        IndexNode,
+        NodeRelationship,
+        NodeWithScore,
+        QueryBundle,
+        RelatedNodeInfo,
+        TextNode,
+    )
     from llama_index.core.selectors import LLMMultiSelector
     from llama_index.core.storage.docstore import SimpleDocumentStore
     from llama_index.core.tools import RetrieverTool
@@ -66,7 +87,9 @@ def theirs(given: Any) -> Any:
     if given["kind"] == "object":
         inner = Fixed([(text("inner"), 0.7)])
         obj: Any = {"node": text("behind"), "retriever": inner, "engine": Answering()}[given["obj"]]
-        return _hits(Fixed([(IndexNode(id_="n", text="n", index_id="x", obj=obj), given["score"])]).retrieve("q"))
+        return _hits(
+            Fixed([(IndexNode(id_="n", text="n", index_id="x", obj=obj), given["score"])]).retrieve("q")
+        )
     if given["kind"] == "merging":
         nodes = {}
         for parent, children in FAMILY.items():
@@ -74,14 +97,20 @@ def theirs(given: Any) -> Any:
                 id_=parent,
                 text=parent,
                 metadata={"file": "x"},
-                relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=child) for child in children]},
+                relationships={
+                    NodeRelationship.CHILD: [RelatedNodeInfo(node_id=child) for child in children]
+                },
             )
             for child in children:
                 relations: Any = {NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent)}
-                nodes[child] = TextNode(id_=child, text=child, metadata={"file": "x"}, relationships=relations)
+                nodes[child] = TextNode(
+                    id_=child, text=child, metadata={"file": "x"}, relationships=relations
+                )
         # Leaves of one parent are neighbours; theirs keeps hash and metadata of a neighbour beside its id.
         for before, after in pairwise(LEAVES):
-            nodes[before].relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=after, hash="at first")
+            nodes[before].relationships[NodeRelationship.NEXT] = RelatedNodeInfo(
+                node_id=after, hash="at first"
+            )
             nodes[after].relationships[NodeRelationship.PREVIOUS] = nodes[before].as_related_node_info()
         docstore = SimpleDocumentStore()
         docstore.add_documents(list(nodes.values()))
@@ -90,7 +119,10 @@ def theirs(given: Any) -> Any:
         return _hits(AutoMergingRetriever(leaves, context, simple_ratio_thresh=given["ratio"]).retrieve("q"))
     one, two = Fixed([(text("a"), 0.9), (text("b"), 0.5)]), Fixed([(text("b"), 0.8), (text("c"), 0.4)])
     if given["kind"] == "router":
-        tools = [RetrieverTool.from_defaults(one, description="one"), RetrieverTool.from_defaults(two, description="two")]
+        tools = [
+            RetrieverTool.from_defaults(one, description="one"),
+            RetrieverTool.from_defaults(two, description="two"),
+        ]
         selector = LLMMultiSelector.from_defaults(llm=their_llm(in_turn([given["reply"]])))
         found = RouterRetriever(selector=selector, retriever_tools=tools).retrieve("q")
         return [_hits(found), len(one.asked), len(two.asked)]
@@ -107,7 +139,9 @@ def theirs(given: Any) -> Any:
     bundle, found = QueryBundle(given["text"]), []
     for seed in ("", "x"):
         index = VectorStoreIndex([text(each) for each in INDEXED], embed_model=their_embedding(seed=seed))
-        found.append([round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)])
+        found.append(
+            [round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)]
+        )
     return {"scores": found, "written": bundle.embedding is not None}
 
 
@@ -149,24 +183,35 @@ def ours(given: Any) -> Any:
                 place = LEAVES.index(child)
                 before = LEAVES[place - 1] if place else None
                 after = LEAVES[place + 1] if place + 1 < len(LEAVES) else None
-                nodes[child] = TextNode(child, child, {"file": "x"}, prev_id=before, next_id=after, parent_id=parent)
+                nodes[child] = TextNode(
+                    child, child, {"file": "x"}, prev_id=before, next_id=after, parent_id=parent
+                )
         docstore = SimpleDocumentStore()
         docstore.add_documents(list(nodes.values()))
         leaves = Fixed([(nodes[leaf], score) for leaf, score in given["hits"]])
         return _hits(AutoMergingRetriever(leaves, docstore, given["ratio"]).retrieve("q"))
     one, two = Fixed([(text("a"), 0.9), (text("b"), 0.5)]), Fixed([(text("b"), 0.8), (text("c"), 0.4)])
     if given["kind"] == "router":
-        tools = [RetrieverTool.from_defaults(one, description="one"), RetrieverTool.from_defaults(two, description="two")]
-        selector = LLMMultiSelector.from_defaults(llm=our_llm(in_turn([given["reply"]])), embed_model=our_embedding())
+        tools = [
+            RetrieverTool.from_defaults(one, description="one"),
+            RetrieverTool.from_defaults(two, description="two"),
+        ]
+        selector = LLMMultiSelector.from_defaults(
+            llm=our_llm(in_turn([given["reply"]])), embed_model=our_embedding()
+        )
         return [_hits(RouterRetriever(selector, tools).retrieve("q")), len(one.asked), len(two.asked)]
     if given["kind"] == "generated":
         model = our_llm(in_turn([given["reply"]]))
-        fusion = QueryFusionRetriever([one, two], model, mode="simple", num_queries=3, similarity_top_k=5, use_async=False)
+        fusion = QueryFusionRetriever(
+            [one, two], model, mode="simple", num_queries=3, similarity_top_k=5, use_async=False
+        )
         return [_hits(fusion.retrieve("why")), one.asked]
     bundle, found = QueryBundle(given["text"]), []
     for seed in ("", "x"):
         index = VectorStoreIndex([text(each) for each in INDEXED], embed_model=our_embedding(seed=seed))
-        found.append([round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)])
+        found.append(
+            [round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)]
+        )
     return {"scores": found, "written": bundle.embedding is not None}
 
 
@@ -181,13 +226,16 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if given["kind"] == "merging":
         by_rule = merged_by_rule(FAMILY, given["hits"], given["ratio"], [LEAVES])
         without_filling = merged_by_rule(FAMILY, given["hits"], given["ratio"], [])
-        return "D27" if ours == by_rule and sorted(theirs) == sorted(without_filling) != sorted(by_rule) else ""
+        return (
+            "D27" if ours == by_rule and sorted(theirs) == sorted(without_filling) != sorted(by_rule) else ""
+        )
     if given["kind"] == "router":
         # A passage that both find: ours as the first found it, theirs as the last.
         first = [["a", 0.9], ["b", 0.5], ["c", 0.4]]
         return "1.11" if ours[0] == first and ours[1:] == theirs[1:] == [1, 1] else ""
     if given["kind"] == "twice":
-        # In ours each index is asked with a vector of its own embedder, in theirs both with that of the first.
+        # In ours each index is asked with a vector of its own embedder, in theirs both with that of the
+        # first.
         right = [_cosines(given["text"], seed) for seed in ("", "x")]
         return "D17" if theirs["written"] and not ours["written"] and ours["scores"] == right else ""
     if given["kind"] == "generated":
@@ -205,9 +253,11 @@ def _cosines(question: str, seed: str) -> list[float]:
 def merged_by_rule(
     families: Mapping[str, Sequence[str]], hits: Any, ratio: float, rows: Sequence[Sequence[str]]
 ) -> list[list[Any]]:
-    """Step by step: what is missing between two neighbours is filled in, then parents take the place of their children.
+    """Step by step: what is missing between two neighbours is filled in, then parents take the place of their
+    children.
 
-    `families` are the leaves of each parent; `hits` are leaves with their scores; in each of `rows` stand neighbours.
+    `families` are the leaves of each parent; `hits` are leaves with their scores; in each of `rows` stand
+    neighbours.
     """
     hits = [(name, score) for name, score in hits]
     filled: set[str] = set()
@@ -224,7 +274,9 @@ def merged_by_rule(
             return [[name, round(score, 5)] for name, score in sorted(hits, key=lambda hit: -hit[1])]
 
 
-def _filled_in(hits: list[tuple[str, float]], rows: Sequence[Sequence[str]], filled: set[str]) -> list[tuple[str, float]]:
+def _filled_in(
+    hits: list[tuple[str, float]], rows: Sequence[Sequence[str]], filled: set[str]
+) -> list[tuple[str, float]]:
     complete = hits[:1]
     for (name, score), (following, its_score) in pairwise(hits):
         for row in rows:

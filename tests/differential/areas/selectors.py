@@ -1,4 +1,5 @@
-"""Which of several choices a selector takes from a model's reply, messy replies and choices that there are not included."""
+"""Which of several choices a selector takes from a model's reply, messy replies and choices that there are
+not included."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ SEVERAL: list[tuple[str, str, Any]] = [
     ("two", '[{"choice": 1, "reason": "a"}, {"choice": 3, "reason": "b"}]', [0, 2]),
     (
         "wrapped",
-        '{"selections": [{"choice": 1, "reason": "a"}, {"choice": 2, "reason": "b"}, {"choice": 4, "reason": "c"}]}',
+        (
+            '{"selections": [{"choice": 1, "reason": "a"}, {"choice": 2, "reason": "b"}, {"choice": 4, '
+            '"reason": "c"}]}'
+        ),
         [0, 1, 3],
     ),
     ("one-too-high", '[{"choice": 1, "reason": "a"}, {"choice": 8, "reason": "b"}]', [0]),
@@ -50,9 +54,13 @@ def cases() -> Iterator[Case]:
     chance = random.Random(12)
     for number in range(16):
         picked = chance.sample(range(1, 5), chance.randint(1, 3))
-        said = json.dumps([{"choice": choice, "reason": "because"} for choice in picked], indent=chance.choice([None, 2]))
+        said = json.dumps(
+            [{"choice": choice, "reason": "because"} for choice in picked], indent=chance.choice([None, 2])
+        )
         reply = chance.choice(["", "Here: ", "```json\n"]) + said + chance.choice(["", "\nDone."])
-        yield Case(f"random-{number}", {"reply": reply, "multi": True, "meant": [choice - 1 for choice in picked]})
+        yield Case(
+            f"random-{number}", {"reply": reply, "multi": True, "meant": [choice - 1 for choice in picked]}
+        )
 
 
 def theirs(given: Any) -> Any:

@@ -1,4 +1,5 @@
-"""SentenceSplitter with words as tokens: the chunks of texts with sentences, paragraphs, phrases, and several scripts."""
+"""SentenceSplitter with words as tokens: the chunks of texts with sentences, paragraphs, phrases, and several
+scripts."""
 
 from __future__ import annotations
 
@@ -47,17 +48,26 @@ def cases() -> Iterator[Case]:
     for number, (text, size, overlap) in enumerate(FIXED):
         yield Case(f"fixed-{number}", {"text": text, "size": size, "overlap": overlap})
     for number, (text, size, overlap) in enumerate(SCRIPTS):
-        yield Case(f"script-{number}", {"text": text, "size": size, "overlap": overlap, "tokens": "characters"})
+        yield Case(
+            f"script-{number}", {"text": text, "size": size, "overlap": overlap, "tokens": "characters"}
+        )
     chance = random.Random(32)
     for number in range(40):
         parts = [chance.choice(PARTS) + chance.choice(GLUE) for _ in range(chance.randint(1, 14))]
         tokens = chance.choice(["words", "characters"])
         size = chance.randint(3, 12) if tokens == "words" else chance.randint(6, 60)
-        given = {"text": "".join(parts), "size": size, "overlap": chance.randint(0, size // 3), "tokens": tokens}
+        given = {
+            "text": "".join(parts),
+            "size": size,
+            "overlap": chance.randint(0, size // 3),
+            "tokens": tokens,
+        }
         yield Case(f"mixed-{number}", given)
     for number in range(12):
         text = "".join(chance.choice(PARTS) + chance.choice(GLUE) for _ in range(6))
-        yield Case(f"tiny-{number}", {"text": text, "size": chance.randint(1, 3), "overlap": 0, "tokens": "words"})
+        yield Case(
+            f"tiny-{number}", {"text": text, "size": chance.randint(1, 3), "overlap": 0, "tokens": "words"}
+        )
     for path in sorted((Path(__file__).parents[4] / "shared/data/udhr/txt").glob("*.txt"))[:12]:
         text = path.read_text(encoding="utf-8")[:6000]
         yield Case(f"udhr-{path.stem}", {"text": text, "size": 60, "overlap": 10, "tokens": "words"})
@@ -69,7 +79,9 @@ def cases() -> Iterator[Case]:
             sentences.append(" ".join(words).capitalize() + chance.choice([".", "!", "?"]))
         text = " ".join(sentences)
         size = chance.randint(7, 20)
-        yield Case(f"sentences-{number}", {"text": text, "size": size, "overlap": chance.randint(0, size // 3)})
+        yield Case(
+            f"sentences-{number}", {"text": text, "size": size, "overlap": chance.randint(0, size // 3)}
+        )
 
 
 def theirs(given: Any) -> Any:
@@ -89,19 +101,26 @@ def ours(given: Any) -> Any:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    """Ours must be right by itself. Then theirs has chunks that are too long or are no part of the text, or knows less of
-    where a sentence ends: it knows the stops of Latin script alone, and of blank lines only two in a row."""
+    """Ours must be right by itself. Then theirs has chunks that are too long or are no part of the text, or
+    knows less of where a sentence ends: it knows the stops of Latin script alone, and of blank lines only two
+    in a row."""
     if isinstance(ours, dict):
-        both_refuse = isinstance(theirs, dict) and any(_count(given, word) > given["size"] for word in given["text"])
+        both_refuse = isinstance(theirs, dict) and any(
+            _count(given, word) > given["size"] for word in given["text"]
+        )
         return "error's name" if both_refuse else ""
     shared = _shared(given, ours)
     if shared is None:
         return ""
-    if isinstance(theirs, dict) or any(chunk not in given["text"] or _count(given, chunk) > given["size"] for chunk in theirs):
+    if isinstance(theirs, dict) or any(
+        chunk not in given["text"] or _count(given, chunk) > given["size"] for chunk in theirs
+    ):
         return "D32"
     if _broken(given, ours) <= _broken(given, theirs):
         return "sentences"
-    return "overlap" if shared > (_shared(given, theirs) or 0) else ""  # theirs drops it where the next piece is long
+    return (
+        "overlap" if shared > (_shared(given, theirs) or 0) else ""
+    )  # theirs drops it where the next piece is long
 
 
 def _count(given: Any, text: str) -> int:
@@ -109,12 +128,17 @@ def _count(given: Any, text: str) -> int:
 
 
 def _shared(given: Any, chunks: list[str]) -> int | None:
-    """How many tokens stand in two chunks. None unless every chunk is a stretch of the text of the right size, shares no more
-    than it should with the one before, and between them they leave out nothing but white space."""
+    """How many tokens stand in two chunks. None unless every chunk is a stretch of the text of the right
+    size, shares no more than it should with the one before, and between them they leave out nothing but white
+    space."""
     text, before, end, shared = given["text"], 0, 0, 0
     for chunk in chunks:
         # The last place where it can stand without leaving anything out.
-        places = [place for place in range(before, len(text)) if text.startswith(chunk, place) and not text[end:place].strip()]
+        places = [
+            place
+            for place in range(before, len(text))
+            if text.startswith(chunk, place) and not text[end:place].strip()
+        ]
         if not places or _count(given, chunk) > given["size"]:
             return None
         before = max((place for place in places if place + len(chunk) > end), default=places[-1])

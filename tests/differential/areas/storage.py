@@ -1,4 +1,5 @@
-"""Document and index stores: what is known of documents after additions and deletions, and what is the same after reloading."""
+"""Document and index stores: what is known of documents after additions and deletions, and what is the same
+after reloading."""
 
 from __future__ import annotations
 
@@ -11,7 +12,20 @@ from typing import Any
 from tests.differential.cases import Case
 from tests.differential.doubles import WIDTH, our_embedding, their_embedding
 
-WORDS = ["river", "mountain", "lake", "forest", "cloud", "stone", "field", "valley", "snow", "sea", "road", "town"]
+WORDS = [
+    "river",
+    "mountain",
+    "lake",
+    "forest",
+    "cloud",
+    "stone",
+    "field",
+    "valley",
+    "snow",
+    "sea",
+    "road",
+    "town",
+]
 NODES = [["n1", "d1"], ["n2", "d1"], ["n3", "d2"], ["n4", None]]
 
 
@@ -34,7 +48,10 @@ def cases() -> Iterator[Case]:
         yield Case(f"random-docstore-{number}", _docstore([["delete", id_] for id_ in ids]))
     for number in range(8):
         texts = [" ".join(chance.sample(WORDS, chance.randint(3, 8))) for _ in range(chance.randint(2, 12))]
-        yield Case(f"reloaded-{number}", {"kind": "reload", "texts": texts, "query": " ".join(chance.sample(WORDS, 3))})
+        yield Case(
+            f"reloaded-{number}",
+            {"kind": "reload", "texts": texts, "query": " ".join(chance.sample(WORDS, 3))},
+        )
     yield Case("several-indexes", {"kind": "several", "name": None})
     yield Case("one-of-several", {"kind": "several", "name": "second"})
     yield Case("none-of-several", {"kind": "several", "name": "third"})
@@ -46,7 +63,14 @@ def _docstore(operations: list[list[str]]) -> dict[str, Any]:
 
 
 def theirs(given: Any) -> Any:
-    from llama_index.core import Document, Settings, StorageContext, SummaryIndex, VectorStoreIndex, load_index_from_storage
+    from llama_index.core import (
+        Document,
+        Settings,
+        StorageContext,
+        SummaryIndex,
+        VectorStoreIndex,
+        load_index_from_storage,
+    )
     from llama_index.core.node_parser import SentenceSplitter
     from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
     from llama_index.core.storage.docstore import SimpleDocumentStore
@@ -61,7 +85,9 @@ def theirs(given: Any) -> Any:
     model = their_embedding()
 
     def load(folder: str, name: str | None = None) -> Any:
-        return load_index_from_storage(StorageContext.from_defaults(persist_dir=folder), index_id=name, embed_model=model)
+        return load_index_from_storage(
+            StorageContext.from_defaults(persist_dir=folder), index_id=name, embed_model=model
+        )
 
     if given["kind"] == "several":
         context = StorageContext.from_defaults()
@@ -98,11 +124,15 @@ def ours(given: Any) -> Any:
             index.set_index_id(name)
         return _named(context, load, given["name"])
     documents = [Document(text, str(number)) for number, text in enumerate(_texts(given))]
-    return _reloaded(VectorStoreIndex.from_documents(documents, embed_model=model, transformations=splitter), load, given)
+    return _reloaded(
+        VectorStoreIndex.from_documents(documents, embed_model=model, transformations=splitter), load, given
+    )
 
 
 def _texts(given: Any) -> list[str]:
-    return [f"text {number}" for number in range(given["count"])] if given["kind"] == "size" else given["texts"]
+    return (
+        [f"text {number}" for number in range(given["count"])] if given["kind"] == "size" else given["texts"]
+    )
 
 
 def _run_operations(store: Any, node: Any, operations: list[list[str]]) -> Any:
@@ -133,7 +163,11 @@ def _run_operations(store: Any, node: Any, operations: list[list[str]]) -> Any:
         known = sorted(id_ for pair in hashes.items() for id_ in pair if id_ in ("d1", "d2"))
         return {"hashes": known}
     sources = {id_: list(info.node_ids) for id_, info in (store.get_all_ref_doc_info() or {}).items()}
-    return {"said": said, "nodes": sorted(store.docs), "sources": {id_: sources[id_] for id_ in sorted(sources)}}
+    return {
+        "said": said,
+        "nodes": sorted(store.docs),
+        "sources": {id_: sources[id_] for id_ in sorted(sources)},
+    }
 
 
 def _named(context: Any, load: Any, name: str | None) -> Any:
@@ -157,7 +191,8 @@ def _reloaded(index: Any, load: Any, given: Any) -> Any:
 
 def _retrieve(index: Any, query: str) -> Any:
     hits = [
-        [round(hit.get_score(), 4), hit.node.get_content()] for hit in index.as_retriever(similarity_top_k=3).retrieve(query)
+        [round(hit.get_score(), 4), hit.node.get_content()]
+        for hit in index.as_retriever(similarity_top_k=3).retrieve(query)
     ]
     return [hit for hit in hits if hit[0] > hits[-1][0]]  # which of equal ones comes last is not compared
 

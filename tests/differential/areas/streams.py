@@ -1,4 +1,5 @@
-"""Streamed answers in conversations: the pieces put together, how much is read of them, and what is remembered afterwards."""
+"""Streamed answers in conversations: the pieces put together, how much is read of them, and what is
+remembered afterwards."""
 
 from __future__ import annotations
 
@@ -16,12 +17,19 @@ ANSWER = "one two three four five"
 def cases() -> Iterator[Case]:
     for mode in MODES:
         for turns in (1, 2, 3):
-            yield Case(f"{mode}-{turns}", {"mode": mode, "turns": turns, "read": None, "chat": [], "found": True})
+            yield Case(
+                f"{mode}-{turns}", {"mode": mode, "turns": turns, "read": None, "chat": [], "found": True}
+            )
         for read in (0, 1, 3):
-            yield Case(f"{mode}-left-after-{read}", {"mode": mode, "turns": 1, "read": read, "chat": [], "found": True})
+            yield Case(
+                f"{mode}-left-after-{read}",
+                {"mode": mode, "turns": 1, "read": read, "chat": [], "found": True},
+            )
         yield Case(f"{mode}-after-chat", {"mode": mode, "turns": 2, "read": None, "chat": [0], "found": True})
         if mode != "simple":
-            yield Case(f"{mode}-nothing-found", {"mode": mode, "turns": 2, "read": None, "chat": [], "found": False})
+            yield Case(
+                f"{mode}-nothing-found", {"mode": mode, "turns": 2, "read": None, "chat": [], "found": False}
+            )
 
 
 def theirs(given: Any) -> Any:
@@ -45,7 +53,9 @@ def theirs(given: Any) -> Any:
     memory = ChatMemoryBuffer.from_defaults(token_limit=3000, tokenizer_fn=str.split)
     if given["mode"] == "condense_question":
         query_engine = RetrieverQueryEngine.from_args(Fixed(), llm=model, streaming=True)
-        engine: Any = CondenseQuestionChatEngine.from_defaults(query_engine=query_engine, llm=model, memory=memory)
+        engine: Any = CondenseQuestionChatEngine.from_defaults(
+            query_engine=query_engine, llm=model, memory=memory
+        )
     elif given["mode"] == "simple":
         engine = SimpleChatEngine.from_defaults(llm=model, memory=memory)
     else:
@@ -65,7 +75,11 @@ def ours(given: Any) -> Any:
 
     prompts: list[str] = []
     model = our_llm(lambda _: ANSWER, prompts)
-    return _talked(given, chat_engine(given["mode"], llm=model, retriever=Fixed(), memory=ChatMemoryBuffer(3000)), prompts)
+    return _talked(
+        given,
+        chat_engine(given["mode"], llm=model, retriever=Fixed(), memory=ChatMemoryBuffer(3000)),
+        prompts,
+    )
 
 
 def _talked(given: Any, engine: Any, prompts: list[str]) -> Any:
@@ -93,11 +107,15 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if "error" in ours:
         return ""
     if not given["found"]:
-        silent = ours["history"] == [] and ours["calls"] == 0 and all("nothing" in text for text in ours["said"])
+        silent = (
+            ours["history"] == [] and ours["calls"] == 0 and all("nothing" in text for text in ours["said"])
+        )
         return "D28" if silent and theirs.get("history") != [] else ""
     if given["read"] is None:
         return ""
     said = " ".join(ANSWER.split()[: given["read"]])
     left = [["user", "question 0"], ["assistant", said]] if given["read"] else []
     # Theirs is read to its end by a thread, and remembered whole although nobody read it.
-    return "D35" if ours["history"] == left and ours["said"] == [said] and theirs.get("history") != left else ""
+    return (
+        "D35" if ours["history"] == left and ours["said"] == [said] and theirs.get("history") != left else ""
+    )

@@ -1,4 +1,5 @@
-"""ChatSummaryMemoryBuffer with words as tokens: what is sent as it is, what is summed up, and when the model is asked."""
+"""ChatSummaryMemoryBuffer with words as tokens: what is sent as it is, what is summed up, and when the model
+is asked."""
 
 from __future__ import annotations
 
@@ -14,12 +15,18 @@ FOUR_TURNS = [[role, f"{role} says {number}"] for number in range(4) for role in
 
 def cases() -> Iterator[Case]:
     for limit in (5, 6, 8, 12, 18, 24, 30):
-        yield Case(f"four-turns-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": True, "later": []})
+        yield Case(
+            f"four-turns-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": True, "later": []}
+        )
     for limit in (8, 24):
-        yield Case(f"without-a-model-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": False, "later": []})
+        yield Case(
+            f"without-a-model-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": False, "later": []}
+        )
     for limit in (12, 24):
         later = [["user", "user says more"], ["assistant", "assistant says more"]]
-        yield Case(f"asked-again-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": True, "later": later})
+        yield Case(
+            f"asked-again-{limit}", {"messages": FOUR_TURNS, "limit": limit, "model": True, "later": later}
+        )
     chance = random.Random(18)
     for number in range(16):
         messages = []
@@ -37,7 +44,9 @@ def theirs(given: Any) -> Any:
     prompts: list[str] = []
     model = their_llm(lambda _: f"SUMMARY {len(prompts)}", prompts) if given["model"] else None
     messages = [ChatMessage(role=role, content=text) for role, text in given["messages"]]
-    memory = ChatSummaryMemoryBuffer.from_defaults(messages, llm=model, token_limit=given["limit"], tokenizer_fn=str.split)
+    memory = ChatSummaryMemoryBuffer.from_defaults(
+        messages, llm=model, token_limit=given["limit"], tokenizer_fn=str.split
+    )
     for role, text in given["later"]:
         memory.get()
         memory.put(ChatMessage(role=role, content=text))
@@ -59,7 +68,10 @@ def ours(given: Any) -> Any:
 
 
 def _outcome(messages: Any, prompts: list[str]) -> Any:
-    told = [[message.role.value, "SUMMARY" if "SUMMARY" in message.content else message.content] for message in messages]
+    told = [
+        [message.role.value, "SUMMARY" if "SUMMARY" in message.content else message.content]
+        for message in messages
+    ]
     return {"sent": told, "calls": len(prompts)}
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 from tests.differential.cases import Case
 
-MODES = ["refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"]
+MODES = [
+    "refine",
+    "compact",
+    "simple_summarize",
+    "tree_summarize",
+    "generation",
+    "no_text",
+    "accumulate",
+    "compact_accumulate",
+]
 WINDOWS = [700, 1500, 8000, 128000]
 COUNTS = [0, 1, 3, 6]
 OUTPUT = 100  # tokens kept free for the answer
@@ -126,7 +135,9 @@ def _in_form(mode: str, ours: Any) -> bool:
     if mode in ("refine", "compact"):
         return kinds == ["QA", *["REFINE"] * (len(kinds) - 1)] and ours["answer"] == said[-1]
     if mode.endswith("accumulate"):
-        parts = "\n---------------------\n".join(f"Response {place}: {answer}" for place, answer in enumerate(said, 1))
+        parts = "\n---------------------\n".join(
+            f"Response {place}: {answer}" for place, answer in enumerate(said, 1)
+        )
         return set(kinds) == {"QA"} and ours["answer"] == parts
     kind = {"tree_summarize": "TREE", "simple_summarize": "QA", "generation": "SIMPLE"}.get(mode)
     return set(kinds) == ({kind} if kind else set()) and ours["answer"] in ("", *said[-1:])

@@ -31,14 +31,18 @@ def cases() -> Iterator[Case]:
 def theirs(given: Any) -> Any:
     from llama_index.core.node_parser import TokenTextSplitter
 
-    splitter = TokenTextSplitter(chunk_size=given["size"], chunk_overlap=given["overlap"], tokenizer=str.split)
+    splitter = TokenTextSplitter(
+        chunk_size=given["size"], chunk_overlap=given["overlap"], tokenizer=str.split
+    )
     return splitter.split_text(given["text"])
 
 
 def ours(given: Any) -> Any:
     from ragcore.node_parser.token import TokenTextSplitter
 
-    splitter = TokenTextSplitter(chunk_size=given["size"], chunk_overlap=given["overlap"], tokenizer=str.split)
+    splitter = TokenTextSplitter(
+        chunk_size=given["size"], chunk_overlap=given["overlap"], tokenizer=str.split
+    )
     return splitter.split_text(given["text"])
 
 

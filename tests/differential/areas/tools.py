@@ -49,9 +49,13 @@ CALLS: dict[str, list[dict[str, Any]]] = {
 def cases() -> Iterator[Case]:
     for name, calls in CALLS.items():
         yield Case(f"schema-{name}", {"function": name, "name": None, "description": None, "call": None})
-        yield Case(f"named-{name}", {"function": name, "name": "other", "description": "Says what.", "call": None})
+        yield Case(
+            f"named-{name}", {"function": name, "name": "other", "description": "Says what.", "call": None}
+        )
         for number, call in enumerate(calls):
-            yield Case(f"call-{name}-{number}", {"function": name, "name": None, "description": None, "call": call})
+            yield Case(
+                f"call-{name}-{number}", {"function": name, "name": None, "description": None, "call": call}
+            )
 
 
 def theirs(given: Any) -> Any:
@@ -67,7 +71,9 @@ def ours(given: Any) -> Any:
 
 
 def _outcome(kind: Any, given: Any) -> Any:
-    tool = kind.from_defaults(fn=FUNCTIONS[given["function"]], name=given["name"], description=given["description"])
+    tool = kind.from_defaults(
+        fn=FUNCTIONS[given["function"]], name=given["name"], description=given["description"]
+    )
     if given["call"] is None:
         return tool.metadata.to_openai_tool()
     output = tool(**given["call"])

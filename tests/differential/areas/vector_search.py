@@ -1,4 +1,5 @@
-"""Nearest passages in memory: their order and scores, limited by ids and by metadata filters of every kind; MMR."""
+"""Nearest passages in memory: their order and scores, limited by ids and by metadata filters of every kind;
+MMR."""
 
 from __future__ import annotations
 
@@ -8,7 +9,21 @@ from typing import Any
 
 from tests.differential.cases import Case
 
-OPERATORS = ["==", "!=", ">", "<", ">=", "<=", "in", "nin", "any", "all", "contains", "text_match", "is_empty"]
+OPERATORS = [
+    "==",
+    "!=",
+    ">",
+    "<",
+    ">=",
+    "<=",
+    "in",
+    "nin",
+    "any",
+    "all",
+    "contains",
+    "text_match",
+    "is_empty",
+]
 METADATA: list[dict[str, Any]] = [
     {"genre": "crime", "year": 1972, "tags": ["mafia", "family"], "title": "The Godfather"},
     {"genre": "drama", "year": 1994, "tags": ["prison"], "title": "The Shawshank Redemption"},
@@ -127,7 +142,10 @@ def ours(given: Any) -> Any:
     for i, (metadata, row) in enumerate(zip(METADATA, _rows(), strict=True)):
         node = TextNode(str(i), f"n{i}", metadata, embedding=np.array(row, np.float32))
         store.upsert(Document(str(i), f"d{i}"), [node])
-    filters = [MetadataFilter(each["key"], each["value"], FilterOperator(each["operator"])) for each in given["filters"]]
+    filters = [
+        MetadataFilter(each["key"], each["value"], FilterOperator(each["operator"]))
+        for each in given["filters"]
+    ]
     retriever = VectorIndexRetriever(
         store,
         HashEmbedding(3),
@@ -152,7 +170,11 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if given["node_ids"] == []:
         return "D33" if ours == [] else ""
     if given["doc_ids"] is not None:
-        return "D33" if _near(ours, [hit for hit in theirs if hit[0].replace("n", "d") in given["doc_ids"]]) else ""
+        return (
+            "D33"
+            if _near(ours, [hit for hit in theirs if hit[0].replace("n", "d") in given["doc_ids"]])
+            else ""
+        )
     if not any(given["query"]):
         return "D33" if ours == [[id_, 0.0] for id_, _ in theirs] else ""
     rows = {f"n{i}": np.array(row) / np.linalg.norm(row) for i, row in enumerate(_rows())}
@@ -169,7 +191,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
 
 
 def _near(ours: Any, right: Any) -> bool:
-    """Whether they are the same passages in the same order, with the same scores up to the precision of 32 bits."""
+    """Whether they are the same passages in the same order, with the same scores up to the precision of 32
+    bits."""
     same_order = [id_ for id_, _ in ours] == [id_ for id_, _ in right]
     return same_order and all(abs(a[1] - b[1]) < 1e-4 for a, b in zip(ours, right, strict=True))
 

@@ -1,4 +1,5 @@
-"""Questions that are asked while documents are still being read: refused where nothing is ready, else answered with a note."""
+"""Questions that are asked while documents are still being read: refused where nothing is ready, else
+answered with a note."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def get_message(library: Library, message_id: str) -> Message:
 
 
 @pytest.mark.parametrize("ask", [ASK, CHAT], ids=["alone", "in a chat"])
-def test_question_before_reading_calls_no_model_and_is_retried(library: Library, llm: ScriptedLLM, ask: Ask) -> None:
+def test_question_before_reading_calls_no_model_and_is_retried(
+    library: Library, llm: ScriptedLLM, ask: Ask
+) -> None:
     queue(library, "a.txt")
     queue(library, "b.txt", filling="Rain. " * 12_000)  # too large to be read together with another
     runs = AnswerRuns(library)
@@ -71,7 +74,11 @@ def test_only_the_documents_that_were_chosen_count(library: Library) -> None:
     ready = take_in(library, "The tower was built by Ada.", "ready.txt").id
     waiting = queue(library, "waiting.txt")
     assert count_unread(library.files, Ask("?", file_ids=(ready,))) == 0
-    assert count_unread(library.files, Ask("?", file_ids=(ready, waiting))) == count_unread(library.files, ASK) == 1
+    assert (
+        count_unread(library.files, Ask("?", file_ids=(ready, waiting)))
+        == count_unread(library.files, ASK)
+        == 1
+    )
     library.answer(Ask("?", chat_mode=None, file_ids=(ready, waiting)))
     with pytest.raises(StillReadingError, match="1 document is still being read"):
         library.answer(Ask("?", chat_mode=None, file_ids=(waiting,)))

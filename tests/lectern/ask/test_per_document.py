@@ -21,7 +21,9 @@ FILES = {"a": "alpha.pdf", "b": "beta.pdf", "c": "gamma.txt"}
 def page(file_id: str, number: int) -> NodeWithScore:
     about = {"file_name": FILES[file_id], "page_label": str(number), "page_word": "page"}
     text = f"{file_id} says {number}"
-    return NodeWithScore(TextNode(text, f"{file_id}{number}", metadata=about, start_char_idx=number * len(text)))
+    return NodeWithScore(
+        TextNode(text, f"{file_id}{number}", metadata=about, start_char_idx=number * len(text))
+    )
 
 
 def answer_of(call: LLMCall) -> str:
@@ -34,7 +36,9 @@ def answer_of(call: LLMCall) -> str:
 
 def each(llm: UnlockedLLM, files: dict[str, str] = FILES, workers: int = 4) -> AnswerPerDocument:
     def engine(file_id: str) -> RetrieverQueryEngine:
-        return RetrieverQueryEngine(ListRetriever([page(file_id, number) for number in (1, 2)]), Synthesizer(llm))
+        return RetrieverQueryEngine(
+            ListRetriever([page(file_id, number) for number in (1, 2)]), Synthesizer(llm)
+        )
 
     return AnswerPerDocument("What?", files, engine, workers=workers)
 

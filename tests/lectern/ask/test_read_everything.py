@@ -1,4 +1,5 @@
-"""Reading everything: every passage in exactly one call, what is cited as sources, and what is kept of one that is stopped."""
+"""Reading everything: every passage in exactly one call, what is cited as sources, and what is kept of one
+that is stopped."""
 
 from __future__ import annotations
 
@@ -30,7 +31,11 @@ def reading(llm: ScriptedLLM, mode: ResponseMode, found: list[NodeWithScore]) ->
 def citing_all(call: LLMCall) -> str:
     """Cites every passage of the call, and keeps what earlier answers cite."""
     shown = passages_of(call)
-    numbers = [int(number) for text in (str(shown), str(call.variables.get("existing_answer", ""))) for number in marks(text)]
+    numbers = [
+        int(number)
+        for text in (str(shown), str(call.variables.get("existing_answer", "")))
+        for number in marks(text)
+    ]
     numbers += [passage.number for passage in shown if passage.number]
     return "so " + "".join(f"[{number}]" for number in sorted(set(numbers)))
 
@@ -41,7 +46,9 @@ def marks(text: str) -> list[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @given(count=st.integers(1, 30), words=st.integers(1, 60), window=st.integers(400, 2000))
-def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, count: int, words: int, window: int) -> None:
+def test_every_passage_is_shown_exactly_once_and_is_covered(
+    mode: ResponseMode, count: int, words: int, window: int
+) -> None:
     llm = word_llm(lambda call: "an answer", window)
     answer = reading(llm, mode, passages(count, words))
     str(answer)
@@ -64,7 +71,9 @@ def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
 
 def test_only_answering_rows_remain_and_each_names_its_passage() -> None:
     said = {1: NOTHING_FOUND, 2: "It is red.", 3: "I could not find this in the documents.", 4: "Blue [4]."}
-    answer = reading(word_llm(lambda call: said[passages_of(call)[0].number or 0]), ResponseMode.ACCUMULATE, passages(4))
+    answer = reading(
+        word_llm(lambda call: said[passages_of(call)[0].number or 0]), ResponseMode.ACCUMULATE, passages(4)
+    )
     assert str(answer) == "It is red. [1]\n\nBlue [2]."
     assert [hit.node.text.split()[0] for hit in answer.source_nodes] == ["passage2", "passage4"]
     nothing = reading(word_llm(lambda call: NOTHING_FOUND), ResponseMode.ACCUMULATE, passages(4))
@@ -72,7 +81,10 @@ def test_only_answering_rows_remain_and_each_names_its_passage() -> None:
 
 
 @given(
-    st.lists(st.one_of(st.integers(1, 40).map(lambda n: f"[{n}]"), st.text(alphabet="ab [],;3", max_size=8)), max_size=12),
+    st.lists(
+        st.one_of(st.integers(1, 40).map(lambda n: f"[{n}]"), st.text(alphabet="ab [],;3", max_size=8)),
+        max_size=12,
+    ),
     st.lists(st.integers(1, 5), min_size=1, max_size=40),
 )
 def test_citations_are_the_same_whole_or_in_pieces(parts: list[str], cuts: list[int]) -> None:
@@ -90,7 +102,10 @@ def test_citations_are_the_same_whole_or_in_pieces(parts: list[str], cuts: list[
 
 def test_a_citation_of_no_passage_stays_as_it_is() -> None:
     citations = Citations()
-    assert citations.renumber("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
+    assert (
+        citations.renumber("In [2021], as [3, 1] and [1;2021] say.", passages(3))
+        == "In [2021], as [1][2] and [2] say."
+    )
     assert [hit.node.text.split()[0] for hit in citations.cited] == ["passage3", "passage1"]
 
 
@@ -103,7 +118,9 @@ def stopped_before(mode: ResponseMode, enough: Callable[[ReadEverything], bool])
 
 
 def test_stopped_summary_keeps_its_text_and_citations() -> None:
-    answer = stopped_before(ResponseMode.TREE_SUMMARIZE, lambda answer: bool(answer.progress()) and answer.progress().done >= 2)
+    answer = stopped_before(
+        ResponseMode.TREE_SUMMARIZE, lambda answer: bool(answer.progress()) and answer.progress().done >= 2
+    )
     text, sources = answer.so_far()
     assert answer.text == ""
     read = {hit.node.id_ for hit in answer.read()}
@@ -112,7 +129,9 @@ def test_stopped_summary_keeps_its_text_and_citations() -> None:
 
 
 def test_refine_keeps_the_last_of_its_answers() -> None:
-    answer = stopped_before(ResponseMode.REFINE, lambda answer: answer.progress() is not None and answer.progress().done == 5)
+    answer = stopped_before(
+        ResponseMode.REFINE, lambda answer: answer.progress() is not None and answer.progress().done == 5
+    )
     text, sources = answer.so_far()
     assert text == "so [1][2][3][4][5]"
     assert [hit.node.text.split()[0] for hit in sources] == [f"passage{n}" for n in range(1, 6)]
@@ -134,7 +153,9 @@ def test_a_reply_without_an_answer_is_known(reply: str) -> None:
     assert says_nothing(reply)
 
 
-@pytest.mark.parametrize("reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"])
+@pytest.mark.parametrize(
+    "reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"]
+)
 def test_a_reply_with_an_answer_is_not_taken_for_nothing(reply: str) -> None:
     assert not says_nothing(reply)
 

@@ -1,4 +1,5 @@
-"""Questions made from documents: each finds its own document, they are kept, and made anew when the documents change."""
+"""Questions made from documents: each finds its own document, they are kept, and made anew when the documents
+change."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ def take_in(library: Library, *names: str, texts: Mapping[str, str] = TEXTS) -> 
         path = library.incoming / "given"
         path.write_text(texts[name], "utf-8")
         ids[name] = library.intake.add(path, name).file.id
-        assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+        assert Worker(
+            library.files, library.store, library.embedder, lambda: library.settings.ingest
+        ).run_once()
     return ids
 
 
@@ -80,7 +83,9 @@ def retrieve_documents(library: Library, question: str) -> list[str | None]:
     return [hit.node.ref_doc_id for hit in library.retriever(MAX_RANK).retrieve(question)]
 
 
-def test_suggested_questions_retrieve_their_document_and_persist(open_library: Callable[..., Library]) -> None:
+def test_suggested_questions_retrieve_their_document_and_persist(
+    open_library: Callable[..., Library],
+) -> None:
     library = open_library()
     assert library.suggestions.get() == SuggestionState()
     ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
@@ -107,11 +112,14 @@ def test_questions_of_a_deleted_document_go_and_new_ones_come(open_library: Call
     assert not any("Dogs" in question for question in then.questions)
     library.suggestions.wait(60)
     assert all(
-        set(retrieve_documents(library, question)) == {ids["tower.txt"]} for question in library.suggestions.get().questions
+        set(retrieve_documents(library, question)) == {ids["tower.txt"]}
+        for question in library.suggestions.get().questions
     )
 
 
-def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: Callable[..., Library]) -> None:
+def test_while_files_are_read_the_ones_that_are_there_are_enough(
+    open_library: Callable[..., Library],
+) -> None:
     library = open_library()
     take_in(library, "tower.txt")
     before = generate_suggestions(library).questions
@@ -137,7 +145,9 @@ def test_documents_without_questions_are_examined_once(open_library: Callable[..
 
 
 def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
-    library = open_library(ScriptedLLM(["Why are zebras striped?", "1. Who built the Penrose Tower?\nThe tower"]))
+    library = open_library(
+        ScriptedLLM(["Why are zebras striped?", "1. Who built the Penrose Tower?\nThe tower"])
+    )
     take_in(library, "tower.txt", "rules.txt")
     questions = generate_suggestions(library).questions
     assert "Who built the Penrose Tower?" in questions
@@ -145,7 +155,9 @@ def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Li
     assert len(questions) > 1
 
 
-def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: Callable[..., Library]) -> None:
+def test_a_model_is_asked_for_questions_in_the_persons_own_words(
+    open_library: Callable[..., Library],
+) -> None:
     llm = ScriptedLLM(["Who built the Penrose Tower?"])
     library = open_library(llm)
     library.prompts.save("questions", ("Be a child of ten. {num_questions} questions about {context_str}",))
@@ -157,7 +169,9 @@ def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: C
 def test_question_that_misses_its_own_document_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
     library = open_library(ScriptedLLM([asked, "", "", ""]))
-    ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")  # the model is asked about the newest first
+    ids = take_in(
+        library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt"
+    )  # the model is asked about the newest first
     assert ids["rules.txt"] not in retrieve_documents(library, asked)
     questions = [candidate.question for candidate in library.suggestions.generate()]
     assert questions
@@ -176,15 +190,18 @@ def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., L
 def list_questions(text: str) -> list[str]:
     store = MemoryStore()
     store.upsert(
-        Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")]
+        Document(text=text, id_="d"),
+        [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")],
     )
     return candidates(store, "d")
 
 
 def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
     questions = list_questions(
-        f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. The rest was a stair. "
-        "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
+        f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. "
+        "The rest was a stair. "
+        "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier "
+        "burns oil."
     )
     assert "How many lamps does the North Pier have?" in questions
     assert all(len(question) <= MAX_CHARS for question in questions)
@@ -193,7 +210,8 @@ def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
 
 def test_question_unclear_without_its_text_is_not_suggested() -> None:
     vague = (
-        "The Office provides forms. Article A contains names. Article A is short. The reason was clear because the sun shone."
+        "The Office provides forms. Article A contains names. Article A is short. The reason was clear "
+        "because the sun shone."
     )
     assert list_questions(vague) == []
 
@@ -210,13 +228,20 @@ def test_document_without_questions_offers_its_own_summary(
     made = {one.document_id: one.question for one in library.suggestions.generate()}
     assert made == {ids["Lease.txt"]: "Summarise Lease", ids["Miete.txt"]: "Worum geht es in Miete?"}
     for document, question in made.items():
-        assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {document}
+        assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {
+            document
+        }
 
 
 @pytest.mark.parametrize("has_model", [False, True])
 def test_only_a_model_summarises_a_table(open_library: Callable[..., Library], *, has_model: bool) -> None:
-    rows = "".join(f"{month},{at}4.20,{at}00\n" for at, month in enumerate(("January", "February", "March", "April"), 1))
-    recipe = "Ingredients\n- 200 g butter, soft\n- 180 g sugar\n- 4 eggs\n\nMethod\n1. Heat the oven.\n2. Bake it.\n"
+    rows = "".join(
+        f"{month},{at}4.20,{at}00\n" for at, month in enumerate(("January", "February", "March", "April"), 1)
+    )
+    recipe = (
+        "Ingredients\n- 200 g butter, soft\n- 180 g sugar\n- 4 eggs\n\nMethod\n1. Heat the oven.\n2. "
+        "Bake it.\n"
+    )
     texts = {"bills.csv": f"Month,Water,Power\n{rows}", "cake.txt": recipe}
     library = open_library(ScriptedLLM(["none"] * 4) if has_model else None)
     take_in(library, *texts, texts=texts)
@@ -248,8 +273,10 @@ def test_a_summary_is_wished_for_by_a_name_that_no_other_has(name: str, others: 
 
 def test_table_rows_and_non_questions_are_not_suggested() -> None:
     text = (
-        "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a Nessay Ferry?\n"
-        "It leaves at noon.\n\nOslo is the largest city in the U. S. by far.\n\nWhich Nessay Ferry • Oslo?\n\nIt sank."
+        "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a "
+        "Nessay Ferry?\n"
+        "It leaves at noon.\n\nOslo is the largest city in the U. S. by far.\n\nWhich Nessay Ferry • "
+        "Oslo?\n\nIt sank."
     )
     odd = ("Hurricane", "Really", "U?", "•")
     assert not [question for question in list_questions(text) if any(sign in question for sign in odd)]
@@ -262,14 +289,20 @@ def test_sample_has_its_own_questions_while_its_documents_exist(tmp_path: Path) 
     while worker.run_once():
         pass
     own = [
-        asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
+        asked["question"]
+        for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines())
+        if "suggested" in asked
     ]
     assert list(dict.fromkeys(one.question for one in sample_candidates(library.store))) == own
     made = [one.question for one in library.suggestions.generate()]
     found = [question for question in own if question in made]
     assert made[: len(found)] == found != []
-    library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
-    assert {one.question for one in sample_candidates(library.store)} == {"What happened on Regatta night in 2022?"}
+    library.delete_file(
+        next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx")
+    )
+    assert {one.question for one in sample_candidates(library.store)} == {
+        "What happened on Regatta night in 2022?"
+    }
     library.close()
 
 

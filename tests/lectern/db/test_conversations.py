@@ -43,12 +43,20 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     how = Retrieval(dense_share=0.25, cutoff=0.1, reranker="folder/of one", diverse=True)
     ask = Ask("Who built it?", file_ids=("f1", "f2"), top_k=4, node_ids=("n2", "n1"), retrieval=how)
     answer = conversations.begin(talk.id, ask)
-    conversations.write(answer.id, text="It was Ada. [1]", state="done", sources=[SOURCE], facts=FACTS, trace=trace)
+    conversations.write(
+        answer.id, text="It was Ada. [1]", state="done", sources=[SOURCE], facts=FACTS, trace=trace
+    )
 
     kept = Conversations(open_database())
     question, read = kept.messages(talk.id)
     assert (question.role, question.text) == ("user", "Who built it?")
-    assert (read.text, read.state, read.sources, read.facts, read.ask) == ("It was Ada. [1]", "done", (SOURCE,), FACTS, ask)
+    assert (read.text, read.state, read.sources, read.facts, read.ask) == (
+        "It was Ada. [1]",
+        "done",
+        (SOURCE,),
+        FACTS,
+        ask,
+    )
     read_trace = kept.trace(answer.id)
     assert isinstance(read_trace, Span)
     assert [step.facts for step in read_trace.spans("llm")] == [{"reply": "It was Ada."}]
@@ -56,7 +64,8 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
 
 def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:
     kept = (
-        '{"question": "Who?", "chat_mode": null, "response_mode": "refine", "top_k": 3, "file_ids": ["f"], "extractive": true}'
+        '{"question": "Who?", "chat_mode": null, "response_mode": "refine", "top_k": 3, "file_ids": '
+        '["f"], "extractive": true}'
     )
     assert Ask.from_json(kept) == Ask("Who?", None, "refine", 3, ("f",), extractive=True)
     assert Ask.from_json('{"question": "Who?"}') == Ask("Who?")
@@ -114,7 +123,9 @@ def test_title_is_the_shortened_first_question_until_renamed(conversations: Conv
 
 def test_long_question_becomes_a_title_of_whole_words(conversations: Conversations) -> None:
     german, chinese = conversations.create(), conversations.create()
-    conversations.begin(german.id, Ask("Wie hoch stand das Wasser in der unteren Station der Bahn bei der Flut?"))
+    conversations.begin(
+        german.id, Ask("Wie hoch stand das Wasser in der unteren Station der Bahn bei der Flut?")
+    )
     conversations.begin(chinese.id, Ask("水" * 61))
     assert conversations.get(german.id).title == "Wie hoch stand das Wasser in der unteren Station der Bahn…"  # type: ignore[union-attr]
     assert conversations.get(chinese.id).title == "水" * 59 + "…"  # type: ignore[union-attr]
@@ -195,9 +206,19 @@ def test_the_last_messages_are_the_end_of_all_of_them(conversations: Conversatio
         answer = conversations.begin(talk.id, Ask(f"{number}?"))
         conversations.write(answer.id, text=f"{number}!", state="done")
     conversations.begin(other.id, Ask("Else?"))
-    assert [message.text for message in conversations.messages(talk.id)] == ["0?", "0!", "1?", "1!", "2?", "2!"]
+    assert [message.text for message in conversations.messages(talk.id)] == [
+        "0?",
+        "0!",
+        "1?",
+        "1!",
+        "2?",
+        "2!",
+    ]
     for count in range(8):
-        assert conversations.messages(talk.id, last=count) == conversations.messages(talk.id)[max(6 - count, 0) :]
+        assert (
+            conversations.messages(talk.id, last=count)
+            == conversations.messages(talk.id)[max(6 - count, 0) :]
+        )
     assert [conversations.size(each) for each in (talk.id, other.id, "nobody's")] == [6, 2, 0]
 
 
@@ -213,8 +234,12 @@ def test_messages_stay_in_order_when_the_clock_is_set_back(
     assert said == ["0?", "", "1?", "", "2?", ""]
 
 
-@pytest.mark.parametrize(("words", "found"), [("50%", True), ("5_%", False), ("a!b", True), ("%", True), ("'", False)])
-def test_what_is_searched_for_is_taken_as_it_stands(conversations: Conversations, words: str, found: bool) -> None:
+@pytest.mark.parametrize(
+    ("words", "found"), [("50%", True), ("5_%", False), ("a!b", True), ("%", True), ("'", False)]
+)
+def test_what_is_searched_for_is_taken_as_it_stands(
+    conversations: Conversations, words: str, found: bool
+) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("Is 50% of a!b more?"))
     assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
@@ -251,10 +276,14 @@ def test_search_ignores_case_in_every_language(conversations: Conversations, wor
         ("dog x" * 999, False),
     ],
 )
-def test_search_matches_conversations_with_all_words_anywhere(conversations: Conversations, words: str, found: bool) -> None:
+def test_search_matches_conversations_with_all_words_anywhere(
+    conversations: Conversations, words: str, found: bool
+) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("May I bring a large dog?"))
-    conversations.write(conversations.begin(talk.id, Ask("And über the Herring Stair?")).id, text="No.", state="done")
+    conversations.write(
+        conversations.begin(talk.id, Ask("And über the Herring Stair?")).id, text="No.", state="done"
+    )
     conversations.begin(conversations.create().id, Ask("Has it a cat?"))
     assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
 
@@ -286,14 +315,18 @@ def test_answer_dated_in_the_future_counts_as_interrupted(
     assert conversations.message(first.id).state == "interrupted"  # type: ignore[union-attr]
     second = conversations.begin(talk.id, Ask("And when?"))
     assert conversations.being_answered(talk.id)
-    assert conversations.write(first.id, text="It was Ada.", state="writing")  # its writer lives, and signs by the new clock
+    assert conversations.write(
+        first.id, text="It was Ada.", state="writing"
+    )  # its writer lives, and signs by the new clock
     assert [message.text for message in conversations.messages(talk.id)] == [
         "Who built the tower?", "It was Ada.", "And when?", "",
     ]  # fmt: skip
     assert conversations.message(second.id).state == "writing"  # type: ignore[union-attr]
 
 
-def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversations, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_whose_writer_fell_silent_is_free(
+    conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("Who?"))
     monkeypatch.setattr(conversations_module, "SILENT_SECONDS", -1.0)
@@ -309,7 +342,9 @@ def with_turns(conversations: Conversations, *turns: str) -> tuple[str, list[str
     talk, answers = conversations.create(), []
     for question in turns:
         answers.append(conversations.begin(talk.id, Ask(question)).id)
-        conversations.write(answers[-1], text=f"To {question} [1]", state="done", sources=[SOURCE], facts=FACTS)
+        conversations.write(
+            answers[-1], text=f"To {question} [1]", state="done", sources=[SOURCE], facts=FACTS
+        )
     return talk.id, answers
 
 
@@ -331,7 +366,10 @@ def test_a_duplicate_has_all_that_was_said_and_goes_its_own_way(conversations: C
 def test_a_duplicate_takes_the_next_free_number(conversations: Conversations) -> None:
     talk, _ = with_turns(conversations, "Who?")
     second = conversations.duplicate(talk)
-    assert [conversations.duplicate(second.id).title, conversations.duplicate(talk).title] == ["Who? (3)", "Who? (4)"]
+    assert [conversations.duplicate(second.id).title, conversations.duplicate(talk).title] == [
+        "Who? (3)",
+        "Who? (4)",
+    ]
 
 
 def test_what_is_still_being_written_is_stopped_in_a_duplicate(conversations: Conversations) -> None:

@@ -28,7 +28,8 @@ def database(open_database: Callable[[], Database]) -> Database:
     with database.transaction() as db:
         for name in ("one", "two"):
             db.execute(
-                "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', '', 0, 0, 'ready')",
+                "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', '', 0, "
+                "0, 'ready')",
                 (name, name),
             )
     return database

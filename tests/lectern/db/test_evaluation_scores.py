@@ -15,7 +15,9 @@ from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.evaluation.significance import EXACT_UP_TO, difference, mean
 
 
-def make_hit(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> RetrievedPassage:
+def make_hit(
+    document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()
+) -> RetrievedPassage:
     return RetrievedPassage(document, start, end, text, pages)
 
 
@@ -50,7 +52,16 @@ def test_a_passage_must_lie_on_a_wanted_page() -> None:
 
 @pytest.mark.parametrize(
     ("start", "end", "hit"),
-    [(100, 200, 1), (150, 250, 1), (151, 251, 0), (140, 160, 1), (0, 1000, 1), (190, 210, 1), (191, 211, 0), (200, 300, 0)],
+    [
+        (100, 200, 1),
+        (150, 250, 1),
+        (151, 251, 0),
+        (140, 160, 1),
+        (0, 1000, 1),
+        (190, 210, 1),
+        (191, 211, 0),
+        (200, 300, 0),
+    ],
 )
 def test_hit_needs_half_of_the_shorter_of_passage_and_place(start: int, end: int, hit: int) -> None:
     question = Question("Who?", expected=(ExpectedSource("a.txt", start=100, end=200),))
@@ -79,7 +90,9 @@ def test_a_question_that_expects_nothing_has_no_scores() -> None:
         (("???",), "anything", None),
     ],
 )
-def test_right_words_are_the_share_of_the_answers_words(answers: tuple[str, ...], answer: str, share: float | None) -> None:
+def test_right_words_are_the_share_of_the_answers_words(
+    answers: tuple[str, ...], answer: str, share: float | None
+) -> None:
     assert answer_recall(answers, answer) == share
 
 
@@ -88,7 +101,9 @@ def test_a_mean_lies_in_its_interval_which_is_that_of_resampling() -> None:
     got = mean(values)
     assert got is not None
     assert (got.value, got.number) == (pytest.approx(np.mean(values)), 40)
-    error = np.std(values) / math.sqrt(len(values))  # the interval of many means is nearly that of a normal distribution
+    error = np.std(values) / math.sqrt(
+        len(values)
+    )  # the interval of many means is nearly that of a normal distribution
     assert got.low == pytest.approx(got.value - 1.96 * error, abs=0.02)
     assert got.high == pytest.approx(got.value + 1.96 * error, abs=0.02)
     assert mean([]) is None
@@ -98,7 +113,10 @@ def test_a_mean_lies_in_its_interval_which_is_that_of_resampling() -> None:
 def test_the_chance_of_a_difference_is_that_of_all_sign_patterns() -> None:
     first, second = [0.1, 0.5, 0.4, 0.9, 0.2], [0.3, 0.4, 0.9, 0.9, 0.8]
     change = [b - a for a, b in zip(first, second, strict=True)]
-    patterns = [sum(sign * one for sign, one in zip(signs, change, strict=True)) for signs in product((1, -1), repeat=5)]
+    patterns = [
+        sum(sign * one for sign, one in zip(signs, change, strict=True))
+        for signs in product((1, -1), repeat=5)
+    ]
     expected = sum(abs(total) >= abs(sum(change)) - 1e-12 for total in patterns) / 32
     got = difference(first, second)
     assert got is not None

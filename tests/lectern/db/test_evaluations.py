@@ -59,9 +59,17 @@ def test_sets_settings_and_results_are_readable_elsewhere(
     assert other.settings() == [setting]
     assert other.unmeasured(run.id) == [WHEN]
     (read,) = other.runs(made.id)
-    assert (read.state, read.done, read.ask, read.answering, read.model) == ("running", 1, SETTING.ask, True, "tiny")
+    assert (read.state, read.done, read.ask, read.answering, read.model) == (
+        "running",
+        1,
+        SETTING.ask,
+        True,
+        "tiny",
+    )
     assert other.result(run.id, WHO.id) == result
-    assert [(one.question, one.scores, one.seconds) for one in other.scores(run.id)] == [(WHO.text, {"mrr": 0.5}, 1.5)]
+    assert [(one.question, one.scores, one.seconds) for one in other.scores(run.id)] == [
+        (WHO.text, {"mrr": 0.5}, 1.5)
+    ]
 
 
 def test_an_edited_question_is_another_one_in_its_place(kept: Evaluations) -> None:

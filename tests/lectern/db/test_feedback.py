@@ -38,7 +38,10 @@ def test_the_last_verdict_counts_and_another_process_sees_it(open_database: Call
     feedback.give(first, Verdict(True))
     feedback.give(first, Verdict(False, "  the wrong page "))
     feedback.give(second, Verdict(True))
-    assert Feedback(open_database()).of(talk) == {first: Verdict(False, "the wrong page"), second: Verdict(True)}
+    assert Feedback(open_database()).of(talk) == {
+        first: Verdict(False, "the wrong page"),
+        second: Verdict(True),
+    }
     feedback.take_back(first)
     assert feedback.of(talk) == {second: Verdict(True)}
 

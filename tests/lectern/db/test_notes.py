@@ -1,4 +1,5 @@
-"""Notes: kept once, found, edited, deleted and put back, part of a copy, and still there when what they come from is gone."""
+"""Notes: kept once, found, edited, deleted and put back, part of a copy, and still there when what they come
+from is gone."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def test_the_same_is_kept_once_also_after_it_was_edited(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("search", "found"), [("ada 1890", 1), ("WHO", 1), ("türme", 1), ("ada ferry", 0), ("100%", 0), ("", 2), ("t", 2)]
+    ("search", "found"),
+    [("ada 1890", 1), ("WHO", 1), ("türme", 1), ("ada ferry", 0), ("100%", 0), ("", 2), ("t", 2)],
 )
 def test_note_search_covers_question_text_and_file_names(notes: Notes, search: str, found: int) -> None:
     notes.keep("Ada, 1890 [1].", [QUOTE], question="Who built it?")
@@ -101,7 +103,9 @@ def libraries(tmp_path: Path) -> Iterator[tuple[Library, Library]]:
 def keep_answer(library: Library) -> str:
     """Keep the answer to a question about the tower; gives its conversation."""
     take_in(library, TOWER, "tower.txt")
-    answer = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
+    answer = library.conversations.message(
+        finished(library, AnswerRuns(library), Ask("Who built the tower?"))
+    )
     assert answer is not None
     assert library.notes.keep(answer.text, answer.cited, question="Who built the tower?")
     return answer.conversation_id
@@ -117,14 +121,20 @@ def test_it_outlives_its_conversation_and_its_document(libraries: tuple[Library,
     assert library.notes.all() == before
 
 
-def test_library_copy_has_notes_with_citations_and_replaces_none(libraries: tuple[Library, Library], tmp_path: Path) -> None:
+def test_library_copy_has_notes_with_citations_and_replaces_none(
+    libraries: tuple[Library, Library], tmp_path: Path
+) -> None:
     here, there = libraries
     keep_answer(here)
     here.notes.edit(here.notes.all()[0].id, "Ada [1].")
     backup.write_copy(here, tmp_path / "copy.lectern")
     backup.read_copy(there, tmp_path / "copy.lectern")
     (note,) = there.notes.all()
-    assert (note.text, note.question, note.edited) == ("Ada [1].", "Who built the tower?", here.notes.all()[0].edited)
+    assert (note.text, note.question, note.edited) == (
+        "Ada [1].",
+        "Who built the tower?",
+        here.notes.all()[0].edited,
+    )
     assert {source.file_id for source in note.sources} == {file.id for file in there.files.all()}
     there.notes.edit(note.id, "Mine.")
     backup.read_copy(there, tmp_path / "copy.lectern")

@@ -119,7 +119,9 @@ def library_of(folder: Path, llm: ScriptedLLM) -> Library:
 )
 def test_next_answer_uses_the_new_prompt_and_its_trace_shows_it(tmp_path: Path, name: str, ask: Ask) -> None:
     llm = ScriptedLLM(
-        lambda call: "Thought: I can answer now.\nAnswer: It was Ada." if ask.chat_mode == "react" else "It was Ada."
+        lambda call: (
+            "Thought: I can answer now.\nAnswer: It was Ada." if ask.chat_mode == "react" else "It was Ada."
+        )
     )
     library = library_of(tmp_path / "library", llm)
     *first, last = built_in(name).texts
@@ -130,7 +132,12 @@ def test_next_answer_uses_the_new_prompt_and_its_trace_shows_it(tmp_path: Path, 
     said = [message.content for call in llm.calls for message in call.messages]
     assert any("ZEBRA" in text for text in said)
     assert answer.trace is not None
-    shown = [part["text"] for call in answer.trace.spans("llm") for m in call.facts["messages"] for part in m["parts"]]
+    shown = [
+        part["text"]
+        for call in answer.trace.spans("llm")
+        for m in call.facts["messages"]
+        for part in m["parts"]
+    ]
     assert any("ZEBRA" in text for text in shown)
     library.close()
 

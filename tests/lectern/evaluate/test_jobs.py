@@ -28,7 +28,8 @@ TOWER = (
 )
 ADA = "Dr Penrose recommended that the lamp be moved."
 CELLAR = (
-    "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood, which was in 1953, they say."
+    "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood, which "
+    "was in 1953, they say."
 )
 USUAL = Setting("Usual", Ask("", None, retrieval=Retrieval(weaker=True)))
 
@@ -78,7 +79,12 @@ def test_question_set_without_a_model_asks_what_passages_answer(open_library: Ca
     made = EvaluationJobs(library).make_set("Mine", 5)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
-    assert (kept.id, kept.state, kept.size, kept.target_size) == (made.id, "done", 1, 5)  # none of stray words
+    assert (kept.id, kept.state, kept.size, kept.target_size) == (
+        made.id,
+        "done",
+        1,
+        5,
+    )  # none of stray words
     (question,) = library.evaluations.questions(made.id)
     assert question.text == "What did Dr Penrose recommend?"
     (wanted,) = question.expected
@@ -91,7 +97,9 @@ def test_question_set_without_a_model_asks_what_passages_answer(open_library: Ca
 
 def test_a_set_made_by_a_model_has_its_words(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(
-        lambda call: "1. Who built the tower?" if "tower" in str(call.variables) else "How many barrels are there?"
+        lambda call: (
+            "1. Who built the tower?" if "tower" in str(call.variables) else "How many barrels are there?"
+        )
     )
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 9)
@@ -110,22 +118,35 @@ def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[
                       if call.prompt.name == "relevancy" else "Ada built it. [1]")  # fmt: skip
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     question = Question("Who built the tower?", ("Ada Penrose",), (ExpectedSource("cellar.txt"),))
-    result = measure(library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True)
+    result = measure(
+        library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True
+    )
     assert [one.document for one in result.passages] == ["tower.txt", "cellar.txt"]
     assert [one.right for one in result.passages] == [False, True]
     assert result.scores["mrr"] == 0.5
-    assert (result.scores["faithfulness"], result.scores["relevancy"], result.scores["recall"]) == (1.0, 0.0, 0.5)
+    assert (result.scores["faithfulness"], result.scores["relevancy"], result.scores["recall"]) == (
+        1.0,
+        0.0,
+        0.5,
+    )
     assert result.reasons["relevancy"].endswith("It does not.")
     assert result.answer == "Ada built it. [1]"
     assert measure(library, question, Ask("", None, top_k=1), answering=False).scores["hit_rate"] == 0.0
 
 
-def test_a_passage_is_on_every_page_that_it_reaches(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_a_passage_is_on_every_page_that_it_reaches(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
-    make_pdf(tmp_path / "two.pdf", ["The tower was built by Ada Penrose", "in the year 1871 and it still stands."])
+    make_pdf(
+        tmp_path / "two.pdf", ["The tower was built by Ada Penrose", "in the year 1871 and it still stands."]
+    )
     add(library, tmp_path / "two.pdf", "two.pdf")
     result = measure(
-        library, Question("Who built the tower?", (), (ExpectedSource("two.pdf", ("2",)),)), Ask("", None), answering=False
+        library,
+        Question("Who built the tower?", (), (ExpectedSource("two.pdf", ("2",)),)),
+        Ask("", None),
+        answering=False,
     )
     assert {page for one in result.passages if one.right for page in one.pages} >= {"2"}
     assert result.scores["hit_rate"] == 1.0
@@ -138,9 +159,15 @@ def test_two_settings_are_measured_one_after_the_other(open_library: Callable[..
         Question("How many barrels?", ("three hundred",)),
     ]
     made = library.evaluations.add_set("Mine", questions)
-    one, other = EvaluationJobs(library).start(made.id, [USUAL, Setting("One", Ask("", None, top_k=1))], answering=False)
+    one, other = EvaluationJobs(library).start(
+        made.id, [USUAL, Setting("One", Ask("", None, top_k=1))], answering=False
+    )
     assert [ended(library, run).done for run in (one, other)] == [2, 2]
-    assert [len(found.passages) for run in (one, other) if (found := library.evaluations.result(run.id, questions[0].id))] == [
+    assert [
+        len(found.passages)
+        for run in (one, other)
+        if (found := library.evaluations.result(run.id, questions[0].id))
+    ] == [
         2,
         1,
     ]
@@ -175,11 +202,16 @@ def test_what_another_model_began_is_begun_anew_and_never_mixed(open_library: Ca
     before = open_library(ScriptedLLM(lambda call: "YES", model_name="first"), tower=TOWER)
     questions = [Question(f"Who built tower {number}?", ("Ada",)) for number in range(2)]
     made = before.evaluations.add_set("Mine", questions)
-    begun = [before.evaluations.begin_run(made.id, USUAL, answering=answers, model="first") for answers in (True, False, True)]
+    begun = [
+        before.evaluations.begin_run(made.id, USUAL, answering=answers, model="first")
+        for answers in (True, False, True)
+    ]
     for run in begun:
         before.evaluations.claim_run(run.id)
         if run is not begun[2]:
-            before.evaluations.add_result(run.id, measure(before, questions[0], USUAL.ask, answering=run.answering))
+            before.evaluations.add_result(
+                run.id, measure(before, questions[0], USUAL.ask, answering=run.answering)
+            )
         before.evaluations.end_run(run.id, "stopped")
 
     library = open_library(ScriptedLLM(lambda call: "YES", model_name="second"))
@@ -219,7 +251,9 @@ def test_a_model_that_is_gone_ends_the_run_in_words(open_library: Callable[..., 
         return LLMTimeoutError("The model is silent.", hint="Wait.")
 
     library = open_library(ScriptedLLM(gone), tower=TOWER)
-    made = library.evaluations.add_set("Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(MAX_FAILURES + 2)])
+    made = library.evaluations.add_set(
+        "Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(MAX_FAILURES + 2)]
+    )
     (run,) = EvaluationJobs(library).start(made.id, [USUAL], answering=True)
     failed = ended(library, run)
     assert failed.state == "failed"

@@ -53,9 +53,13 @@ def test_no_offer_for_the_documents_or_an_unknown_language(library: Library, que
     assert plan_across_languages(library, question, [source(ENGLISH)]) is None
 
 
-def test_missing_weights_are_downloaded_as_the_original_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_are_downloaded_as_the_original_model(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(multilingual_e5, "is_installed", lambda: False)
-    assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None, "downloads are switched off here"
+    assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None, (
+        "downloads are switched off here"
+    )
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     for documents in (ENGLISH, GERMAN):  # those in German would have been for it as well
         plan = plan_across_languages(library, QUESTION, [source(documents)])
@@ -92,7 +96,9 @@ def below_an_answer() -> None:
     across_languages(st.session_state.message)
 
 
-def test_a_press_has_the_index_made_for_every_language(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_press_has_the_index_made_for_every_language(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(resources, "library", lambda: library)
     page = AppTest.from_function(below_an_answer, default_timeout=60)
     page.session_state["message"] = Message(

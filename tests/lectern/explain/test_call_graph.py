@@ -35,7 +35,8 @@ ONE_EACH = ("refine", "accumulate")
 def passages(number: int, words: int = 12) -> list[NodeWithScore]:
     """Each with a word that no other has."""
     return [
-        NodeWithScore(TextNode(text=f"passage-{n:03d}. " + "alpha beta gamma delta. " * words)) for n in range(1, number + 1)
+        NodeWithScore(TextNode(text=f"passage-{n:03d}. " + "alpha beta gamma delta. " * words))
+        for n in range(1, number + 1)
     ]
 
 
@@ -47,7 +48,9 @@ class Found:
         return self.nodes
 
 
-def talker(words: int = 20, silent: frozenset[int] = frozenset(), broken: int = 0) -> Callable[[LLMCall], str | Exception]:
+def talker(
+    words: int = 20, silent: frozenset[int] = frozenset(), broken: int = 0
+) -> Callable[[LLMCall], str | Exception]:
     """Replies that each have a word of their own; the `silent` ones are empty, and the one `broken` fails."""
     numbers = count(1)
 
@@ -61,7 +64,13 @@ def talker(words: int = 20, silent: frozenset[int] = frozenset(), broken: int = 
 
 
 def trace_answer(
-    mode: str, number: int, window: int, *, silent: frozenset[int] = frozenset(), broken: int = 0, stop_after: int = 10_000
+    mode: str,
+    number: int,
+    window: int,
+    *,
+    silent: frozenset[int] = frozenset(),
+    broken: int = 0,
+    stop_after: int = 10_000,
 ) -> Span:
     """The trace of an answer, in which something may have gone wrong."""
     llm = ScriptedLLM(talker(silent=silent, broken=broken), context_window=window, num_output=60)
@@ -89,7 +98,8 @@ def prompt_of(shown: CallGraph, number: int) -> str:
 
 def spoken(trace: Span) -> list[str]:
     return [
-        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"]) for call in trace.spans("llm")
+        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"])
+        for call in trace.spans("llm")
     ]
 
 
@@ -108,33 +118,45 @@ def test_every_call_appears_once_in_order_for_any_outcome(
     trace = trace_answer(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
     shown = build_call_graph(trace)
     assert [call.number for call in shown.calls] == list(range(1, len(trace.spans("llm")) + 1))
-    assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(trace)
+    assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(
+        trace
+    )
     assert [step.call for step in shown.steps if step.kind == "call"] == [call.number for call in shown.calls]
     for call in shown.calls:
         assert all(source < call.number for source in call.inputs)
     assert Span.from_dict(json.loads(json.dumps(trace.to_dict()))) is not trace
-    assert build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown  # as it is stored
+    assert (
+        build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown
+    )  # as it is stored
     assert json.loads(json.dumps(asdict(shown)))["shape"] == shown.shape
 
 
 @example(mode="simple_summarize", number=11, window=340, silent=frozenset())
 @settings(deadline=None)
 @given(
-    mode=st.sampled_from(("refine", "compact", "tree_summarize", "accumulate", "compact_accumulate", "simple_summarize")),
+    mode=st.sampled_from(
+        ("refine", "compact", "tree_summarize", "accumulate", "compact_accumulate", "simple_summarize")
+    ),
     number=st.integers(1, 12),
     window=st.sampled_from((340, 420, 800, 8192)),
     silent=st.frozensets(st.integers(1, 6), max_size=2),
 )
-def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int, window: int, silent: frozenset[int]) -> None:
+def test_call_has_the_passages_and_replies_of_its_prompt(
+    mode: str, number: int, window: int, silent: frozenset[int]
+) -> None:
     trace = trace_answer(mode, number, window, silent=silent)
     shown = build_call_graph(trace)
     for call in shown.calls:
         prompt = prompt_of(shown, call.number)
         # A passage in parts has its word in the first of them only.
         assert set(markers("passage", prompt)) <= set(call.passages)
-        assert set(markers("reply", prompt)) <= {markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs}
+        assert set(markers("reply", prompt)) <= {
+            markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs
+        }
     called = [n for call in shown.calls for n in call.passages]
-    left_out = [n for step in trace.spans("pack") for n in step.facts.get("left_out", ())]  # by one call that has no room
+    left_out = [
+        n for step in trace.spans("pack") for n in step.facts.get("left_out", ())
+    ]  # by one call that has no room
     assert not left_out or mode == "simple_summarize"
     assert {*called, *left_out} == set(range(1, number + 1))
     assert not set(called) & set(left_out)
@@ -157,7 +179,11 @@ def test_tree_summaries_feed_later_calls_and_the_last_answers(number: int, windo
 
 def test_strip_shows_what_each_call_changed() -> None:
     replies = iter(
-        ("The tower was built in 1871.", "The tower was built in 1872 by Ada.", "The tower was built in 1872 by Ada.")
+        (
+            "The tower was built in 1871.",
+            "The tower was built in 1872 by Ada.",
+            "The tower was built in 1872 by Ada.",
+        )
     )
     llm = ScriptedLLM(lambda call: next(replies))
     trace = Synthesizer(llm, "refine").synthesize("When?", passages(3)).trace
@@ -195,7 +221,9 @@ def test_a_follow_up_is_condensed_first() -> None:
     talk = [ChatMessage(MessageRole.USER, "Who built it?"), ChatMessage(MessageRole.ASSISTANT, "Ada.")]
     memory = ChatMemoryBuffer(token_limit=2000, messages=talk)
     found = Found(passages(2))
-    engine = chat_engine("condense_plus_context", llm=llm, retriever=found, memory=memory, response_mode="refine")
+    engine = chat_engine(
+        "condense_plus_context", llm=llm, retriever=found, memory=memory, response_mode="refine"
+    )
     trace = engine.chat("And when?").trace
     assert trace is not None
     shown = build_call_graph(trace)
@@ -211,9 +239,16 @@ def test_an_agent_works_in_rounds_with_its_tools() -> None:
         return a * b
 
     llm = ScriptedLLM(
-        ['Thought: I need it.\nAction: multiply\nAction Input: {"a": 6, "b": 7}', "Thought: I know.\nAnswer: It is 42."]
+        [
+            'Thought: I need it.\nAction: multiply\nAction Input: {"a": 6, "b": 7}',
+            "Thought: I know.\nAnswer: It is 42.",
+        ]
     )
-    trace = ReActAgent.from_tools([FunctionTool.from_defaults(multiply)], llm=llm).chat("What is 6 times 7?").trace
+    trace = (
+        ReActAgent.from_tools([FunctionTool.from_defaults(multiply)], llm=llm)
+        .chat("What is 6 times 7?")
+        .trace
+    )
     assert trace is not None
     shown = build_call_graph(trace)
     assert shown.shape == "rounds"
@@ -228,11 +263,17 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
     def tree() -> Iterator[Span]:
         yield Span("llm", {"prompt": "rephrase", "reply": "x"}, seconds=0.2)
         yield Span(
-            "retrieve", {"question": "q", "found": [{"id": "a"}]}, seconds=0.1, children=[Span("llm", {"prompt": "hyde"})]
+            "retrieve",
+            {"question": "q", "found": [{"id": "a"}]},
+            seconds=0.1,
+            children=[Span("llm", {"prompt": "hyde"})],
         )
 
     shown = build_call_graph(Span("query", children=list(tree()), seconds=0.5))
-    assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [(1, "other", "rephrase"), (2, "other", "hyde")]
+    assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [
+        (1, "other", "rephrase"),
+        (2, "other", "hyde"),
+    ]
     assert [(step.kind, step.passages, step.call) for step in shown.steps] == [
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
     ]  # fmt: skip
@@ -241,10 +282,21 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
 
 @pytest.mark.parametrize(
     ("provider", "counted_here", "told"),
-    [("openai", True, "about 2,300 tokens"), ("openai", False, "2,310 tokens"), ("ragcore", True, "2,310 tokens")],
+    [
+        ("openai", True, "about 2,300 tokens"),
+        ("openai", False, "2,310 tokens"),
+        ("ragcore", True, "2,310 tokens"),
+    ],
 )
-def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(provider: str, counted_here: bool, told: str) -> None:
-    facts = {"provider": provider, "tokens_estimated": counted_here, "prompt_tokens": 2_000, "completion_tokens": 310}
+def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(
+    provider: str, counted_here: bool, told: str
+) -> None:
+    facts = {
+        "provider": provider,
+        "tokens_estimated": counted_here,
+        "prompt_tokens": 2_000,
+        "completion_tokens": 310,
+    }
     (call,) = build_call_graph(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
     assert call.estimated == told.startswith("about")
     assert told in _subtitle(call).split(" · ")

@@ -1,4 +1,5 @@
-"""Tokens are counted as the splitter counts them; a map keeps near what is near, and passages keep their places on it."""
+"""Tokens are counted as the splitter counts them; a map keeps near what is near, and passages keep their
+places on it."""
 
 from __future__ import annotations
 
@@ -41,12 +42,15 @@ def groups(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.flo
     rng = np.random.default_rng(seed)
     centres = np.eye(4, 24)
     rows = (np.repeat(centres, count, 0) + rng.normal(0, 0.08, (4 * count, 24))).astype(np.float32)
-    unit: np.ndarray[tuple[int, int], np.dtype[np.float32]] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: np.ndarray[tuple[int, int], np.dtype[np.float32]] = rows / np.linalg.norm(
+        rows, axis=1, keepdims=True
+    )
     return unit
 
 
 def share_near_own_group(
-    points: np.ndarray[tuple[int, int], np.dtype[np.float32]], group: np.ndarray[tuple[int], np.dtype[np.int64]]
+    points: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    group: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> float:
     apart = ((points[:, None] - points[None]) ** 2).sum(2)
     np.fill_diagonal(apart, np.inf)
@@ -111,7 +115,9 @@ def test_a_map_is_kept_as_it_was_made(library: Library, tmp_path: Path) -> None:
     assert read(tmp_path / "broken.npz") is None
 
 
-def test_map_keeps_places_for_few_new_passages_and_redraws_many(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_map_keeps_places_for_few_new_passages_and_redraws_many(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = look(library)
     take_in(library, "The boat is in the harbour, says the harbour master.", "more.txt")
     monkeypatch.setattr(surveying, "project", lambda vectors: pytest.fail("all were laid out anew"))
@@ -127,10 +133,15 @@ def test_map_keeps_places_for_few_new_passages_and_redraws_many(library: Library
     assert (place_of_new <= among.max(0) + 1e-5).all()
     monkeypatch.undo()
     take_in(
-        library, "\n\n".join(f"{'The miller grinds the corn of the field. ' * 20} {number}" for number in range(40)), "mill.txt"
+        library,
+        "\n\n".join(f"{'The miller grinds the corn of the field. ' * 20} {number}" for number in range(40)),
+        "mill.txt",
     )
     anew = look(library, after)
-    assert any((anew.points[anew.rows[id_]] != point).any() for id_, point in zip(after.ids, after.points, strict=True))
+    assert any(
+        (anew.points[anew.rows[id_]] != point).any()
+        for id_, point in zip(after.ids, after.points, strict=True)
+    )
 
 
 def test_survey_runs_in_its_own_process_and_expires_on_change(library: Library) -> None:

@@ -1,4 +1,5 @@
-"""Why something was not found: failures built on purpose, each of which must be named, and mended by what is offered."""
+"""Why something was not found: failures built on purpose, each of which must be named, and mended by what is
+offered."""
 
 from __future__ import annotations
 
@@ -30,7 +31,12 @@ ON_ITS_OWN = Ask("Who built the tower?", chat_mode=None)
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
     opened = Library(tmp_path / "library", embedder=HashEmbedding())
-    for name, text in (("tower.txt", TOWER), ("lamp.txt", LAMP), ("cellar.txt", CELLAR), ("garden.txt", GARDEN)):
+    for name, text in (
+        ("tower.txt", TOWER),
+        ("lamp.txt", LAMP),
+        ("cellar.txt", CELLAR),
+        ("garden.txt", GARDEN),
+    ):
         take_in(opened, text, name)
     yield opened
     opened.close()
@@ -58,7 +64,9 @@ def comes_in(library: Library, missed: Missed) -> bool:
 
 
 def test_too_few_passages(library: Library) -> None:
-    take_in(library, "The tower, the tower, the tower: who built it, who built the tower? A poem.", "poem.txt")
+    take_in(
+        library, "The tower, the tower, the tower: who built it, who built the tower? A poem.", "poem.txt"
+    )
     missed = why(library, replace(ON_ITS_OWN, top_k=1), "Ada Penrose")
     assert (missed.cause, missed.rank, missed.looked_at) == (Cause.TOP_K, 2, 1)
     assert missed.source is not None
@@ -119,7 +127,10 @@ def test_nearest_non_answering_passage_is_named_although_seen(library: Library) 
 def test_text_that_the_reader_rejects_is_not_called_an_answer(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library")
     take_in(opened, TOWER, "tower.txt")
-    asked = [why(opened, Ask(f"Who {did} in 1871?", chat_mode=None)).cause for did in ("built the tower", "painted the lamp")]
+    asked = [
+        why(opened, Ask(f"Who {did} in 1871?", chat_mode=None)).cause
+        for did in ("built the tower", "painted the lamp")
+    ]
     assert asked == [Cause.USED, Cause.ABSENT]
     opened.close()
 
@@ -128,7 +139,10 @@ def test_text_that_file_name_or_topic_answers_counts_as_answer(tmp_path: Path) -
     opened = Library(tmp_path / "library")
     take_in(opened, "I built the tower in 1871. It is forty metres high.", "ada_penrose.txt")
     asked = ["What did Ada Penrose build in 1871?", "What does the text say about the tower in 1871?"]
-    assert [why(opened, Ask(question, chat_mode=None)).cause for question in asked] == [Cause.USED, Cause.USED]
+    assert [why(opened, Ask(question, chat_mode=None)).cause for question in asked] == [
+        Cause.USED,
+        Cause.USED,
+    ]
     opened.close()
 
 
@@ -148,10 +162,16 @@ def test_results_of_a_misspelt_question_are_judged_as_corrected(tmp_path: Path) 
 def test_what_was_expected_is_split_between_two_passages(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library", embedder=HashEmbedding())
     opened.update_settings(AppSettings(ingest=IngestSettings(chunk_size=16)))
-    take_in(opened, "The big bell was cast in the port of Antwerp by Peter Ghent. It fell in 1902 and cracked.", "bell.txt")
+    take_in(
+        opened,
+        "The big bell was cast in the port of Antwerp by Peter Ghent. It fell in 1902 and cracked.",
+        "bell.txt",
+    )
     take_in(opened, "The bell, the bell! Where was it cast?", "song.txt")
     assert len(opened.store) == 3
-    missed = why(opened, Ask("Where was the bell cast?", chat_mode=None, top_k=1), "by Peter Ghent. It fell in 1902")
+    missed = why(
+        opened, Ask("Where was the bell cast?", chat_mode=None, top_k=1), "by Peter Ghent. It fell in 1902"
+    )
     assert missed.cause is Cause.SPLIT
     assert comes_in(opened, missed)
     opened.close()
@@ -192,14 +212,27 @@ def test_unusable_file_is_no_cause_and_an_unrelated_name_last(library: Library) 
 def test_language_is_blamed_before_a_file_of_unrelated_name(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     refused(library, "old.doc", DamagedFileError("old.doc is damaged."))
-    take_in(library, "Der Leuchtturm ist vierzig Meter hoch und wurde im Jahr 1871 von Ada Penrose gebaut.", "turm.txt")
-    take_in(library, "Die alte Glocke wurde in der Stadt gegossen und hing dann in dem Turm am Hafen.", "glocke.txt")
-    assert why(library, Ask("What is the name of the ship that was lost?", chat_mode=None, top_k=1)).cause is Cause.LANGUAGE
+    take_in(
+        library,
+        "Der Leuchtturm ist vierzig Meter hoch und wurde im Jahr 1871 von Ada Penrose gebaut.",
+        "turm.txt",
+    )
+    take_in(
+        library,
+        "Die alte Glocke wurde in der Stadt gegossen und hing dann in dem Turm am Hafen.",
+        "glocke.txt",
+    )
+    assert (
+        why(library, Ask("What is the name of the ship that was lost?", chat_mode=None, top_k=1)).cause
+        is Cause.LANGUAGE
+    )
     library.close()
 
 
 def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
-    path = make_pdf(library.incoming / "made.pdf", ["The first page tells of nets.", "", "The third page tells of boats."])
+    path = make_pdf(
+        library.incoming / "made.pdf", ["The first page tells of nets.", "", "The third page tells of boats."]
+    )
     library.intake.add(path, "harbour.pdf")
     worker_of(library).run_once()
     missed = why(library, Ask("What colour was the balloon?", chat_mode=None), "The balloon was red.")
@@ -209,13 +242,21 @@ def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
 
 
 def test_another_language_than_the_question(library: Library) -> None:
-    take_in(library, "Der Leuchtturm wurde von Ada Penrose im Jahr 1871 gebaut und ist vierzig Meter hoch.", "turm.txt")
-    missed = why(library, Ask("What is the height of the light?", chat_mode=None, top_k=1), "vierzig Meter hoch")
+    take_in(
+        library,
+        "Der Leuchtturm wurde von Ada Penrose im Jahr 1871 gebaut und ist vierzig Meter hoch.",
+        "turm.txt",
+    )
+    missed = why(
+        library, Ask("What is the height of the light?", chat_mode=None, top_k=1), "vierzig Meter hoch"
+    )
     assert (missed.cause, missed.languages) == (Cause.LANGUAGE, ("en", "de"))
     assert comes_in(library, missed)
 
 
-@pytest.mark.parametrize("ask", [replace(ON_ITS_OWN, response_mode="generation"), Ask("Who built the tower?", "simple")])
+@pytest.mark.parametrize(
+    "ask", [replace(ON_ITS_OWN, response_mode="generation"), Ask("Who built the tower?", "simple")]
+)
 def test_a_way_of_answering_that_does_not_look(library: Library, ask: Ask) -> None:
     missed = why(library, ask)
     assert missed.cause is Cause.NOT_LOOKED
@@ -224,7 +265,9 @@ def test_a_way_of_answering_that_does_not_look(library: Library, ask: Ask) -> No
 
 
 def test_a_follow_up_that_became_another_question(tmp_path: Path) -> None:
-    llm = ScriptedLLM(["In the cellar. [1]", "How many barrels of cider does the cellar hold?", "I do not know."])
+    llm = ScriptedLLM(
+        ["In the cellar. [1]", "How many barrels of cider does the cellar hold?", "I do not know."]
+    )
     opened = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
     for name, text in (("tower.txt", TOWER), ("cellar.txt", CELLAR)):
         take_in(opened, text, name)
@@ -269,7 +312,9 @@ def test_what_was_added_since_is_found_by_asking_again(library: Library) -> None
 def test_a_summary_of_everything_takes_central_passages(library: Library) -> None:
     for number in range(14):
         take_in(library, f"Room {number} has a window and a door. The room is warm.", f"room{number}.txt")
-    missed = why(library, Ask("Summarise these documents.", chat_mode=None, top_k=2), "The garden has an old fig tree")
+    missed = why(
+        library, Ask("Summarise these documents.", chat_mode=None, top_k=2), "The garden has an old fig tree"
+    )
     assert missed.cause in (Cause.SUMMARY, Cause.USED)
     if missed.cause is Cause.SUMMARY:
         assert comes_in(library, missed)

@@ -29,14 +29,22 @@ TEXT = "\n\n".join(
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
     library = Library(tmp_path, embedder=HashEmbedding())
-    library.update_settings(library.settings.model_copy(update={"ingest": IngestSettings(chunk_size=60, chunk_overlap=20)}))
+    library.update_settings(
+        library.settings.model_copy(update={"ingest": IngestSettings(chunk_size=60, chunk_overlap=20)})
+    )
     take_in(library, TEXT, "harbour.txt")
     yield library
     library.close()
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8), st.integers(0, 60), st.integers(0, 60))
-def test_pieces_are_the_text_with_the_passages_around_them(bounds: list[tuple[int, int]], one: int, two: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
+def test_pieces_are_the_text_with_the_passages_around_them(
+    bounds: list[tuple[int, int]], one: int, two: int
+) -> None:
     text = "".join(chr(65 + index % 26) for index in range(60))
     spans = [Span(number, str(number), *sorted(pair)) for number, pair in enumerate(bounds, 1)]
     start, end = sorted((one, two))

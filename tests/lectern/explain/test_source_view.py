@@ -1,4 +1,5 @@
-"""Cited passages where they stand: on the pages of a PDF, in a text, and where their document has changed or is gone."""
+"""Cited passages where they stand: on the pages of a PDF, in a text, and where their document has changed or
+is gone."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def test_source_opens_in_its_document_or_is_reported_deleted(
 ) -> None:
     library = open_library()
     file = take_in(library, TOWER, "tower.txt")
-    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
+    message = library.conversations.message(
+        finished(library, AnswerRuns(library), Ask("Who built the tower?"))
+    )
     assert message is not None
     (source,) = message.sources
     view = view_source(library, source)
@@ -43,7 +46,9 @@ def test_source_opens_in_its_document_or_is_reported_deleted(
 def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     path = library.incoming / "given.pdf"
-    make_pdf(path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."])
+    make_pdf(
+        path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."]
+    )
     library.intake.add(path, "tower.pdf")
     assert worker_of(library).run_once()
     ask = Ask("Who built the tower?", chat_mode=None)
@@ -58,7 +63,8 @@ def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Libr
 
 
 def scan_or_picture(library: Library, name: str) -> Source:
-    """The source about the tower, in a scan whose first page is text, or in a photograph that lies upside down."""
+    """The source about the tower, in a scan whose first page is text, or in a photograph that lies upside
+    down."""
     path = library.incoming / f"given-{name}"
     if name.endswith(".pdf"):
         scanned(path, "=This page was typed.", " ".join(SENTENCES))
@@ -89,7 +95,9 @@ def test_source_in_a_scan_or_picture_is_marked_at_its_words(
 
 
 @with_tesseract
-def test_passage_over_picture_and_lines_is_marked_on_all(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_passage_over_picture_and_lines_is_marked_on_all(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     file = library.intake.add(turned_page(tmp_path / "given.pdf", letter), "letter.pdf").file
     assert worker_of(library).run_once()
@@ -115,10 +123,20 @@ def test_scan_without_stored_words_opens_as_before(open_library: Callable[..., L
                 draw_page(library, source.file_id, 0)
 
 
-def test_passage_is_marked_on_every_page_that_it_reaches(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_passage_is_marked_on_every_page_that_it_reaches(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     path = library.incoming / "given.pdf"
-    make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
+    make_pdf(
+        path,
+        [
+            "A cover.",
+            "The tower was built by Ada Penrose in 1871.",
+            "It fell in the storm of 1903.",
+            "The end.",
+        ],
+    )
     file = library.intake.add(path, "tower.pdf").file
     assert worker_of(library).run_once()
     text = library.store.document(file.id).text
@@ -133,7 +151,9 @@ def test_passage_is_marked_on_every_page_that_it_reaches(open_library: Callable[
     assert view.quoted_boxes == ((), view.boxes[1])
 
 
-def test_multi_page_passage_cites_the_page_of_its_first_quote(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_multi_page_passage_cites_the_page_of_its_first_quote(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     fell = "The tower fell in the storm of 1903."
     pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
@@ -169,7 +189,9 @@ def test_multi_page_passage_cites_the_page_of_its_first_quote(open_library: Call
     assert pages_of(f"{fell} [1]") == ["1"]
 
 
-def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     built, fell = "The tower was built by Ada Penrose.", "The tower fell in the storm of 1903."
     pages = ["A cover.", built, fell, "The end."]
@@ -185,7 +207,9 @@ def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Ca
 
     library.intake.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
     assert worker_of(library).run_once()
-    assert locate_sentence(library.store, source, fell) == source  # the document says something else there now
+    assert (
+        locate_sentence(library.store, source, fell) == source
+    )  # the document says something else there now
     library.delete_file(file.id)
     assert locate_sentence(library.store, source, fell) == source
 
@@ -202,13 +226,17 @@ def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Librar
     )
 
 
-def test_source_in_a_replaced_pdf_is_text_until_read_again(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_source_in_a_replaced_pdf_is_text_until_read_again(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     library.intake.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
     worker_of(library).run_once()
     (source,) = build_sources(library.retriever(1).retrieve("Was the kettle found?"))
     assert view_source(library, source).kind == "page"
-    added = library.intake.add(make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf")
+    added = library.intake.add(
+        make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf"
+    )
     assert added.outcome == "replaced"
     view = view_source(library, source)
     assert (view.kind, view.marked) == ("text", "The kettle was never found.")

@@ -1,4 +1,5 @@
-"""A library in one file: what goes in comes out, on the same machine or another, and nothing there is replaced."""
+"""A library in one file: what goes in comes out, on the same machine or another, and nothing there is
+replaced."""
 
 from __future__ import annotations
 
@@ -77,7 +78,9 @@ def contents(library: Library) -> dict[str, list[tuple[str, bytes]]]:
     found = {}
     for file in library.files.all():
         nodes = library.store.nodes(library.store.passage_ids(file.id))
-        found[file.name] = [(node.text, node.embedding.tobytes()) for node in nodes if node.embedding is not None]
+        found[file.name] = [
+            (node.text, node.embedding.tobytes()) for node in nodes if node.embedding is not None
+        ]
     return found
 
 
@@ -98,7 +101,9 @@ def test_imported_copy_has_all_content_without_embedding(
     assert isinstance(other.embedder, Counting)
     assert other.embedder.texts == []
     (there,), (here,) = (list(library.conversations.dump()) for library in (full, other))
-    assert [message["text"] for message in here["messages"]] == [message["text"] for message in there["messages"]]
+    assert [message["text"] for message in here["messages"]] == [
+        message["text"] for message in there["messages"]
+    ]
     answer = other.conversations.messages(here["id"])[1]
     assert view_source(other, answer.sources[0]).marked == answer.sources[0].text
 
@@ -113,7 +118,9 @@ def how_cut(library: Library) -> tuple[int, int, str]:
     return ingest.chunk_size, ingest.chunk_overlap, ingest.splitter
 
 
-def test_empty_library_takes_over_the_chunking_of_a_copy(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+def test_empty_library_takes_over_the_chunking_of_a_copy(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
     library, empty, other = open_library("full"), open_library("empty"), open_library("other")
     cut(library, chunk_size=24, chunk_overlap=4, splitter="token")
     take_in(library, TOWER * 5, "tower.txt")
@@ -163,7 +170,10 @@ def test_copy_may_omit_its_chunking_but_not_give_nonsense(
     whole: bool,
 ) -> None:
     write_copy(full, tmp_path / "copy.lectern")
-    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy, zipfile.ZipFile(tmp_path / "edited.lectern", "w") as edited:
+    with (
+        zipfile.ZipFile(tmp_path / "copy.lectern") as copy,
+        zipfile.ZipFile(tmp_path / "edited.lectern", "w") as edited,
+    ):
         for name in copy.namelist():
             data = copy.read(name)
             if name == "library.json":
@@ -190,9 +200,13 @@ def test_what_is_there_is_neither_doubled_nor_replaced(full: Library, tmp_path: 
     assert read_copy(full, tmp_path / "copy.lectern") == Copied(files=0, conversations=0, known=2)
 
 
-def test_a_file_that_could_not_be_read_is_not_replaced_either(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+def test_a_file_that_could_not_be_read_is_not_replaced_either(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
     there, here = open_library("there"), open_library("here")
-    locked = make_pdf(tmp_path / "locked.pdf", ["The vault is below the tower."], password="sesame").read_bytes()
+    locked = make_pdf(
+        tmp_path / "locked.pdf", ["The vault is below the tower."], password="sesame"
+    ).read_bytes()
     for library, data in ((there, b"%PDF-1.4 torn"), (here, locked)):
         (library.incoming / "given").write_bytes(data)
         library.intake.add(library.incoming / "given", "vault.pdf")
@@ -205,11 +219,15 @@ def test_a_file_that_could_not_be_read_is_not_replaced_either(open_library: Call
         assert kept == {"vault.pdf": locked, "vault (2).pdf": b"%PDF-1.4 torn"}
 
 
-def test_file_is_not_replaced_by_a_decomposed_accent_namesake(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+def test_file_is_not_replaced_by_a_decomposed_accent_namesake(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
     there, here = open_library("there"), open_library("here")
     file = take_in(there, "It is wet.", "März.txt")
     with there.database.transaction() as db:  # as a library kept it before
-        db.execute("UPDATE files SET name = ? WHERE id = ?", (unicodedata.normalize("NFD", file.name), file.id))
+        db.execute(
+            "UPDATE files SET name = ? WHERE id = ?", (unicodedata.normalize("NFD", file.name), file.id)
+        )
     take_in(here, "It is dry.", "März.txt")
     write_copy(there, tmp_path / "copy.lectern")
     read_copy(here, tmp_path / "copy.lectern")
@@ -252,7 +270,11 @@ def test_file_keeps_its_address_unless_another_has_it(
     write_copy(full, tmp_path / "copy.lectern")
     empty, other = open_library("empty"), open_library("other")
     read_copy(empty, tmp_path / "copy.lectern")
-    assert {file.name: file.origin for file in empty.files.all()} == {"attic.txt": link, "tower.txt": "", "cellar.txt": ""}
+    assert {file.name: file.origin for file in empty.files.all()} == {
+        "attic.txt": link,
+        "tower.txt": "",
+        "cellar.txt": "",
+    }
     assert fetched(empty, "The attic is old.").outcome == "replaced"
     fetched(other, "The attic is sold.")
     read_copy(other, tmp_path / "copy.lectern")
@@ -261,7 +283,9 @@ def test_file_keeps_its_address_unless_another_has_it(
     }  # fmt: skip
 
 
-def test_file_added_during_an_import_is_not_replaced(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+def test_file_added_during_an_import_is_not_replaced(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
     """By name, or by where it is from."""
     library, other = open_library("full"), open_library("other")
     link = "https://example.org/tower"
@@ -280,7 +304,9 @@ def test_file_added_during_an_import_is_not_replaced(open_library: Callable[[str
             give(other, "Another cellar.", "cellar.txt", "")
 
     read_copy(other, tmp_path / "copy.lectern", on_progress=meanwhile)
-    there = {file.name: (other.files.location(file).read_text("utf-8"), file.origin) for file in other.files.all()}
+    there = {
+        file.name: (other.files.location(file).read_text("utf-8"), file.origin) for file in other.files.all()
+    }
     assert there == {
         "tower.txt": (TOWER, ""),
         "the tower.txt": ("Another tower.", link),
@@ -322,7 +348,11 @@ def test_only_the_owner_may_read_a_copy_even_a_replacing_one(full: Library, tmp_
     target.write_text("an older one")
     target.chmod(0o644)
     modes: set[int] = set()
-    write_copy(full, target, lambda _done: modes.update(path.stat().st_mode & 0o777 for path in tmp_path.glob("*.part")))
+    write_copy(
+        full,
+        target,
+        lambda _done: modes.update(path.stat().st_mode & 0o777 for path in tmp_path.glob("*.part")),
+    )
     assert modes == {0o600}
     assert target.stat().st_mode & 0o777 == 0o600
 
@@ -341,7 +371,9 @@ def test_keys_and_passwords_stay_at_home(full: Library, tmp_path: Path) -> None:
     assert b"hunter2" not in everything
 
 
-def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_of_one_moment_while_others_write(
+    full: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = Library(full.folder, embedder=HashEmbedding())
     location = full.files.location
 
@@ -360,7 +392,9 @@ def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Pat
 
 def test_a_copy_of_a_library_on_a_server_is_of_one_moment_too(tmp_path: Path) -> None:
     where = postgres.fresh()
-    library, other = (Library(where, embedder=HashEmbedding(), local=tmp_path / name) for name in ("one", "other"))
+    library, other = (
+        Library(where, embedder=HashEmbedding(), local=tmp_path / name) for name in ("one", "other")
+    )
     tower, _ = take_in(library, TOWER, "tower.txt"), take_in(library, CELLAR, "cellar.txt")
 
     def write(fraction: float) -> None:
@@ -399,7 +433,9 @@ def test_copy_names_its_embedder_although_the_index_is_replaced(tmp_path: Path) 
     other.close()
 
 
-def test_file_copied_after_an_embedder_change_has_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_copied_after_an_embedder_change_has_no_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Named(HashEmbedding):
         @property
         def name(self) -> str:
@@ -529,12 +565,16 @@ def test_import_without_room_is_reported_and_leaves_no_part(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfileobj", half)
-    with pytest.raises(StoreError, match=r"The contents of \w+\.txt cannot be written to .*No space left on device"):
+    with pytest.raises(
+        StoreError, match=r"The contents of \w+\.txt cannot be written to .*No space left on device"
+    ):
         read_copy(other, tmp_path / "all.lectern")
     assert list(other.incoming.iterdir()) == []
 
 
-def test_files_deleted_during_a_copy_free_their_room_afterwards(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+def test_files_deleted_during_a_copy_free_their_room_afterwards(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
     library, other = open_library("full"), open_library("full")
     take_in(library, TOWER, "tower.txt")
     small = disk_bytes(library.folder)

@@ -1,4 +1,5 @@
-"""The run card: everything about an answer on one page that runs nothing, asks for nothing, and holds no key."""
+"""The run card: everything about an answer on one page that runs nothing, asks for nothing, and holds no
+key."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ class Parsed(HTMLParser):
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    llm = ScriptedLLM(lambda call: f"<i>Ada</i> {KEY} at https://ada:hunter22@tower.example did. Was built in 1871. [1]")
+    llm = ScriptedLLM(
+        lambda call: f"<i>Ada</i> {KEY} at https://ada:hunter22@tower.example did. Was built in 1871. [1]"
+    )
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
     write_key(library.folder, "openai_compatible", KEY)
     connected = LLMSettings(provider="openai_compatible", base_url="http://127.0.0.1:9/v1", model="m")
@@ -79,7 +82,16 @@ def test_the_card_tells_the_whole_run(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?", chat_mode=None, response_mode="refine", top_k=3))
     shown = Parsed(run_card(library, [message])).text
     [file] = library.files.all()
-    for told in ("Who built the tower?", "refine", "<i>Ada</i>", HOSTILE, file.name, file.hash, "Instructions", "Documents"):
+    for told in (
+        "Who built the tower?",
+        "refine",
+        "<i>Ada</i>",
+        HOSTILE,
+        file.name,
+        file.hash,
+        "Instructions",
+        "Documents",
+    ):
         assert told in shown
     assert "scripted" in shown  # the model
     assert "passages per answer (top k)3" in shown
@@ -89,9 +101,25 @@ def test_nothing_in_it_runs_or_is_asked_for(library: Library) -> None:
     message = answered(library, Ask(f"Who? {HOSTILE}", chat_mode=None))
     card = Parsed(run_card(library, [message]))
     names = {tag for tag, _ in card.tags}
-    assert not names & {"script", "img", "link", "iframe", "object", "embed", "base", "form", "svg", "video", "audio"}
+    assert not names & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "svg",
+        "video",
+        "audio",
+    }
     attributes = [(name, value or "") for _, given in card.tags for name, value in given.items()]
-    assert not [name for name, _ in attributes if name.startswith("on") or name in ("src", "srcset", "action", "background")]
+    assert not [
+        name
+        for name, _ in attributes
+        if name.startswith("on") or name in ("src", "srcset", "action", "background")
+    ]
     links = [value for name, value in attributes if name == "href"]
     assert links
     assert all(link.startswith("#") for link in links)
@@ -121,7 +149,10 @@ def test_a_comparison_has_a_column_for_each_answer(library: Library) -> None:
     both = [answered(library, Ask("Who built it?", chat_mode=None, response_mode=mode)) for mode in modes]
     card = Parsed(run_card(library, both))
     assert card.text.count("Who built it?\n") == 1
-    assert [title for title in card.headings if title in ("compact", "tree summarize")][:2] == ["compact", "tree summarize"]
+    assert [title for title in card.headings if title in ("compact", "tree summarize")][:2] == [
+        "compact",
+        "tree summarize",
+    ]
     ids = [given["id"] for _, given in card.tags if "id" in given]
     assert ids == ["passage-0-1", "passage-1-1"]
 
@@ -148,8 +179,19 @@ def test_card_uses_the_reader_s_language_and_plain_code_names(library: Library) 
     own = [text for tag, text in Parsed(card).said if tag in ("h2", "th", "b")]
     names = {"SHA-256", "Lectern", "Python"}  # the same in every language
     assert len(own) > 20
-    assert [text for text in own if text not in names and not (text.startswith("«") and text.endswith("»"))] == []
-    plain = ("«calls: 1»", "«passages: 1 of 1»", "«tokens: ", "«no»", "«score ", "«characters 0 to", "«Reply»", "refine")
+    assert [
+        text for text in own if text not in names and not (text.startswith("«") and text.endswith("»"))
+    ] == []
+    plain = (
+        "«calls: 1»",
+        "«passages: 1 of 1»",
+        "«tokens: ",
+        "«no»",
+        "«score ",
+        "«characters 0 to",
+        "«Reply»",
+        "refine",
+    )
     for told in (*plain, "«Lectern run card»", "«run card»", "«built-in»"):
         assert told in Parsed(card).text
 
@@ -157,7 +199,11 @@ def test_card_uses_the_reader_s_language_and_plain_code_names(library: Library) 
 def test_card_uses_the_screens_names_and_omits_unset_values(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?"))
     ways = {"condense_plus_context": "Follow-ups and documents", "compact": "Compact"}
-    card = Parsed(run_card(library, [message], Voice(ways=ways, readings={"best": "Best"}, prompts={"context_chat": "Chat"})))
+    card = Parsed(
+        run_card(
+            library, [message], Voice(ways=ways, readings={"best": "Best"}, prompts={"context_chat": "Chat"})
+        )
+    )
     assert set(card.headings) == {"Follow-ups and documents"}
     assert [text for tag, text in card.said if tag == "summary"][1] == "1 · Chat (context_chat) "
     assert "condense plus context" not in card.text

@@ -11,13 +11,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.db.feedback import Verdict
-from lectern.export.transcript import FORMS, Labels, Transcript, as_html, as_json, as_markdown, file_name, from_json
+from lectern.export.transcript import (
+    FORMS,
+    Labels,
+    Transcript,
+    as_html,
+    as_json,
+    as_markdown,
+    file_name,
+    from_json,
+)
 from lectern.schema import AnswerFacts, Ask, Conversation, FileAnswer, Message, Price, Source
 from ragcore.errors import InputError, Problem
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)> ![x](http://evil/?q=1) \"' & </q></style>"
 OURS = {
-    *("html", "head", "meta", "title", "style", "body", "section", "a", "ul", "ol", "li", "b", "q", "br", "pre", "code", "s"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "section",
+        "a",
+        "ul",
+        "ol",
+        "li",
+        "b",
+        "q",
+        "br",
+        "pre",
+        "code",
+        "s",
+    ),
     *("h1", "h4", "p", "strong", "em", "blockquote", "hr", "table", "thead", "tbody", "tr", "th", "td"),
 }
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -40,7 +67,17 @@ def transcript(
         Conversation("c1", "chat", title, 1_700_000_000.0, 1_700_000_001.0),
         (
             Message("q1", "c1", "user", question, "done", 1_700_000_000.0),
-            Message("a1", "c1", "assistant", answer, "done", 1_700_000_000.0, Ask(question, file_ids=("f1",)), facts, sources),
+            Message(
+                "a1",
+                "c1",
+                "assistant",
+                answer,
+                "done",
+                1_700_000_000.0,
+                Ask(question, file_ids=("f1",)),
+                facts,
+                sources,
+            ),
         ),
         {"a1": verdict} if verdict else {},
     )
@@ -77,7 +114,13 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
     (link,) = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert link is not None
     assert [attributes["id"] for tag, attributes in page.elements if tag == "li"] == [link[1:]]
-    for part in ("Who built it?", "It was Ada [1].", "[1] tower.pdf, page 4", "The tower was built by Ada.", "Thumb up"):
+    for part in (
+        "Who built it?",
+        "It was Ada [1].",
+        "[1] tower.pdf, page 4",
+        "The tower was built by Ada.",
+        "Thumb up",
+    ):
         assert part in page.text
     assert "Another." not in page.text
 
@@ -97,11 +140,15 @@ def test_without_citations_all_passages_are_listed() -> None:
 
 
 def test_lists_headings_and_code_of_an_answer_look_like_that() -> None:
-    page = as_html(transcript("## Two\n- a <b>\n- `x < y`\n\n1. one\n2. two\n\n```mermaid\nif a < b:\n\n  c\n```\nend\nit"))
-    lists = "<ul><li>a &lt;b&gt;</li><li><code>x &lt; y</code></li></ul><ol><li>one</li><li>two</li></ol>"
-    assert f"<h4>Two</h4>{lists}<pre>if a &lt; b:\n\n  c</pre><p>end<br>it</p>" in re.sub(r">\n<", "><", page).replace(
-        "<br>\n", "<br>"
+    page = as_html(
+        transcript(
+            "## Two\n- a <b>\n- `x < y`\n\n1. one\n2. two\n\n```mermaid\nif a < b:\n\n  c\n```\nend\nit"
+        )
     )
+    lists = "<ul><li>a &lt;b&gt;</li><li><code>x &lt; y</code></li></ul><ol><li>one</li><li>two</li></ol>"
+    assert f"<h4>Two</h4>{lists}<pre>if a &lt; b:\n\n  c</pre><p>end<br>it</p>" in re.sub(
+        r">\n<", "><", page
+    ).replace("<br>\n", "<br>")
 
 
 def test_tables_and_nested_marks_render_and_escapes_do_not_cite() -> None:
@@ -123,7 +170,9 @@ def test_nothing_of_what_was_said_or_read_runs_or_loads(place: str) -> None:
     }[place]
     page = Page(as_html(made))
     assert {tag for tag, _ in page.elements} <= OURS
-    assert not any(name.startswith("on") or name == "src" for _, attributes in page.elements for name in attributes)
+    assert not any(
+        name.startswith("on") or name == "src" for _, attributes in page.elements for name in attributes
+    )
     assert all((attributes.get("href") or "#").startswith("#") for _, attributes in page.elements)
     assert "".join(NASTY.split()) in "".join(page.text.split())
     markdown = as_markdown(made)
@@ -142,27 +191,53 @@ def test_backslash_does_not_undo_the_escape_of_a_picture() -> None:
 
 @given(answer=TEXT, question=TEXT, title=TEXT, text=TEXT, word=TEXT)
 def test_json_is_read_back_the_same(answer: str, question: str, title: str, text: str, word: str) -> None:
-    made = transcript(answer, question=question, title=title, sources=(source(1, text),), verdict=Verdict(False, word))
+    made = transcript(
+        answer, question=question, title=title, sources=(source(1, text),), verdict=Verdict(False, word)
+    )
     assert from_json(as_json(made)) == made
 
 
 @given(answer=TEXT, question=TEXT, text=TEXT)
 def test_html_has_our_elements_only_whatever_is_said(answer: str, question: str, text: str) -> None:
-    page = Page(as_html(transcript(f"{answer}\n```\n{answer}", question=question, sources=(source(1, text),))))
+    page = Page(
+        as_html(transcript(f"{answer}\n```\n{answer}", question=question, sources=(source(1, text),)))
+    )
     assert {tag for tag, _ in page.elements} <= OURS
 
 
 def test_the_price_and_the_rows_of_an_answer_are_read_back() -> None:
-    rows = (FileAnswer("tower.pdf", "Ada [1].", "found", ("4",)), FileAnswer("ferry.pdf", "Gone.", "failed", hint="Again."))
-    facts = AnswerFacts("compact", "compact", 2, 1.8, 2, 340, expected=Price(2, 90, 8, 1.5), reading="each_file", rows=rows)
-    answer = Message("a1", "c1", "assistant", "Ada [1].", "done", 1.0, Ask("Who?", reading="each_file"), facts, (source(1),))
+    rows = (
+        FileAnswer("tower.pdf", "Ada [1].", "found", ("4",)),
+        FileAnswer("ferry.pdf", "Gone.", "failed", hint="Again."),
+    )
+    facts = AnswerFacts(
+        "compact", "compact", 2, 1.8, 2, 340, expected=Price(2, 90, 8, 1.5), reading="each_file", rows=rows
+    )
+    answer = Message(
+        "a1",
+        "c1",
+        "assistant",
+        "Ada [1].",
+        "done",
+        1.0,
+        Ask("Who?", reading="each_file"),
+        facts,
+        (source(1),),
+    )
     made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
     assert from_json(as_json(made)) == made
 
 
 def test_a_failure_is_read_back_and_told() -> None:
     failed = Message(
-        "a1", "c1", "assistant", "It", "failed", 1.0, Ask("Who?"), problem=Problem("The server is gone.", "Start it.")
+        "a1",
+        "c1",
+        "assistant",
+        "It",
+        "failed",
+        1.0,
+        Ask("Who?"),
+        problem=Problem("The server is gone.", "Start it."),
     )
     made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (failed,))
     assert from_json(as_json(made)) == made
@@ -186,13 +261,17 @@ def test_possibly_unsupported_answer_is_marked(extractive: bool, doubted: bool) 
 def test_quoted_figures_say_that_nobody_has_added_them_up(extractive: bool) -> None:
     facts = AnswerFacts("compact", "compact", 1, 1.8, 2, 340, extractive=extractive)
     ask = Ask("How much do we pay in all?")
-    answer = Message("a1", "c1", "assistant", "The rent is 980. [1] Heating is 85. [1]", "done", 1.0, ask, facts)
+    answer = Message(
+        "a1", "c1", "assistant", "The rent is 980. [1] Heating is 85. [1]", "done", 1.0, ask, facts
+    )
     made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
     for text in (as_html(made), as_markdown(made)):
         assert ("does not add them up" in text) is extractive
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}', '{"form": 1, "conversation": {}, "messages": [{}]}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"form": 2}', '{"form": 1, "conversation": {}, "messages": [{}]}']
+)
 def test_what_is_no_conversation_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="not a conversation that Lectern exported"):
         from_json(text)

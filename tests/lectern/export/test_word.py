@@ -1,4 +1,5 @@
-"""Word files: ragcore's own reader finds in them what the Markdown says, and nothing of them leads elsewhere."""
+"""Word files: ragcore's own reader finds in them what the Markdown says, and nothing of them leads
+elsewhere."""
 
 from __future__ import annotations
 
@@ -81,7 +82,9 @@ def test_headings_lists_tables_and_code_are_words_own() -> None:
         ("No Spacing", "if a < b:\n\n  c"),
         ("Quote", "quoted"),
     ]
-    runs = [(run.text, bool(run.bold), bool(run.italic), run.font.name) for run in document.paragraphs[1].runs]
+    runs = [
+        (run.text, bool(run.bold), bool(run.italic), run.font.name) for run in document.paragraphs[1].runs
+    ]
     assert runs[1:5] == [
         ("Ada ", True, False, None),
         ("Quill", True, True, None),
@@ -89,12 +92,22 @@ def test_headings_lists_tables_and_code_are_words_own() -> None:
         ("x < y", False, False, "Courier New"),
     ]
     (table,) = document.tables
-    assert [[cell.text for cell in row.cells] for row in table.rows] == [["Station", "Height"], ["Top [2]", "84"]]
+    assert [[cell.text for cell in row.cells] for row in table.rows] == [
+        ["Station", "Height"],
+        ["Top [2]", "84"],
+    ]
 
 
 def test_every_list_restarts_its_numbers_for_our_reader(tmp_path: Path) -> None:
-    text = read(tmp_path, as_word("1. first\n2. second\n\nThen:\n\n4. fourth\n\nEnd.\n\n1. anew", title="", created=0))
-    assert re.findall(r"(\d+)\. (\w+)", text) == [("1", "first"), ("2", "second"), ("4", "fourth"), ("1", "anew")]
+    text = read(
+        tmp_path, as_word("1. first\n2. second\n\nThen:\n\n4. fourth\n\nEnd.\n\n1. anew", title="", created=0)
+    )
+    assert re.findall(r"(\d+)\. (\w+)", text) == [
+        ("1", "first"),
+        ("2", "second"),
+        ("4", "fourth"),
+        ("1", "anew"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +122,10 @@ def test_every_list_restarts_its_numbers_for_our_reader(tmp_path: Path) -> None:
 )
 def test_our_reader_extracts_question_answer_and_sources(tmp_path: Path, question: str, answer: str) -> None:
     made = transcript(
-        answer, question=question, title=question, sources=(source(2, answer.replace("*", ""), "塔 – Türme.pdf"),)
+        answer,
+        question=question,
+        title=question,
+        sources=(source(2, answer.replace("*", ""), "塔 – Türme.pdf"),),
     )
     text = read(tmp_path, as_docx(made))
     said = answer.replace("*", "")
@@ -160,7 +176,13 @@ def test_markdown_and_word_of_a_conversation_say_the_same(tmp_path: Path) -> Non
 
 
 def test_passages_of_a_note_have_their_paragraphs() -> None:
-    note = Note("a", "", "It is due [1].", (source(1, "Dear Ada,\n\n4. Deposit\nis due.\n\n- or not", "letter.png"),), 1.0)
+    note = Note(
+        "a",
+        "",
+        "It is due [1].",
+        (source(1, "Dear Ada,\n\n4. Deposit\nis due.\n\n- or not", "letter.png"),),
+        1.0,
+    )
     made = word(notes_markdown([note], title="Notes", passages="Passages", place=lambda one: one.file_name))
     assert [(one.style.name, one.text) for one in made.paragraphs[-3:]] == [
         ("List Bullet", "[1] letter.png: Dear Ada,"),
@@ -179,9 +201,16 @@ def test_notes_are_one_file_with_the_passages_that_they_cite(tmp_path: Path) -> 
     )
     assert markdown == (
         "# Notizen\n\n## Who \\*built\\* it?\n\nIt was **Ada** [1].\n\nQuellen:\n\n"
-        "- \\[1\\] **tower.pdf, S. 4**: The tower was built by Ada.\n\n---\n\n> a quote [1]\n\n!\\[x\\](http://evil)\n\n"
+        "- \\[1\\] **tower.pdf, S. 4**: The tower was built by Ada.\n\n---\n\n> a quote [1]\n\n"
+        "!\\[x\\](http://evil)\n\n"
         "Quellen:\n\n- \\[1\\] **ferry.pdf, S. 4**: a quote\n"
     )
     text = read(tmp_path, as_word(markdown, title="Notizen", created=0))
-    for part in ("Who *built* it?", "It was Ada [1].", "[1] tower.pdf, S. 4: The tower", "a quote [1]", "![x](http://evil)"):
+    for part in (
+        "Who *built* it?",
+        "It was Ada [1].",
+        "[1] tower.pdf, S. 4: The tower",
+        "a quote [1]",
+        "![x](http://evil)",
+    ):
         assert part in text

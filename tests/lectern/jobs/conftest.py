@@ -30,7 +30,9 @@ def files(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Itera
     for open_database in opening(request.param, tmp_path, SCHEMA, BYTES_SCHEMA):
         database = open_database()
         on_server = isinstance(database, PostgresDatabase)
-        yield Files(database, ServerBytes(database, tmp_path) if on_server else FolderBytes(tmp_path), clock=clock)
+        yield Files(
+            database, ServerBytes(database, tmp_path) if on_server else FolderBytes(tmp_path), clock=clock
+        )
 
 
 @pytest.fixture

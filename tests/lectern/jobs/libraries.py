@@ -42,7 +42,9 @@ class Counting(HashEmbedding):
 
 def paragraphs(count: int, word: str = "lamp") -> str:
     """Each becomes a passage of its own when passages have 16 tokens."""
-    return "\n\n".join(f"Paragraph {n} tells of the {word} number {n}, lit for {n} nights." for n in range(count))
+    return "\n\n".join(
+        f"Paragraph {n} tells of the {word} number {n}, lit for {n} nights." for n in range(count)
+    )
 
 
 def add(library: Library, text: str, name: str) -> FileRow:
@@ -61,7 +63,8 @@ def small_passages(library: Library) -> None:
 
 
 def vectors_held(folder: Path, process: int | str = "self") -> list[str]:
-    """The files of vectors in the folder that a process maps and that are deleted: the disk has their room when it lets go."""
+    """The files of vectors in the folder that a process maps and that are deleted: the disk has their room
+    when it lets go."""
     maps = Path(f"/proc/{process}/maps")
     if not maps.exists():
         pytest.skip("only Linux tells what a process maps")

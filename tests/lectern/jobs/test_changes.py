@@ -67,7 +67,9 @@ def test_a_change_that_came_before_the_wait_is_not_missed(open_database: Callabl
 def test_each_requested_file_is_reported_once_at_its_end(files: Files, tmp_path: Path) -> None:
     earlier = files.add(given(tmp_path, "earlier"), "earlier.txt").file
     before = files.versions()
-    names = {files.add(given(tmp_path, name), name).file.id: name for name in ("one.txt", "two.txt", "three.txt")}
+    names = {
+        files.add(given(tmp_path, name), name).file.id: name for name in ("one.txt", "two.txt", "three.txt")
+    }
     assert files.queue.claim("w") == files.get(earlier.id)  # and it is never finished
     told: list[str] = []
 

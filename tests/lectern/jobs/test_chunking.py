@@ -1,4 +1,5 @@
-"""Whatever cuts a document: the passages are stretches of it, in order, within their size; and each splitter keeps its word."""
+"""Whatever cuts a document: the passages are stretches of it, in order, within their size; and each splitter
+keeps its word."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from ragcore.schema import Document
 from ragcore.text.tokens import count_tokens
 
 LINES = st.lists(
-    st.sampled_from(["# A title", "## Another", "A sentence of six words here.", "", "Words without an end " * 9, "- an item"]),
+    st.sampled_from(
+        [
+            "# A title",
+            "## Another",
+            "A sentence of six words here.",
+            "",
+            "Words without an end " * 9,
+            "- an item",
+        ]
+    ),
     max_size=30,
 ).map("\n".join)
 

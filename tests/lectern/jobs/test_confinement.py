@@ -1,4 +1,5 @@
-"""What a reader that a file took over can reach. It speaks to the kernel by libc, past Python and its audit hooks."""
+"""What a reader that a file took over can reach. It speaks to the kernel by libc, past Python and its audit
+hooks."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ pytestmark = pytest.mark.usefixtures("new_process")
 
 @pytest.fixture
 def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Attack:
-    """Runs code in the process that reads, as what took over its reader of plain text, and gives what it answers."""
+    """Runs code in the process that reads, as what took over its reader of plain text, and gives what it
+    answers."""
 
     def run(code: str) -> Document:
         folder = tmp_path / "start"
@@ -113,9 +115,12 @@ def test_nothing_is_changed_outside_the_scratch_folder(attack: Attack, tmp_path:
     there = secret(tmp_path / "outside" / "there.txt")
     folder = there.parent
     answer = attack(
-        f"there, folder = {os.fsencode(there)!r}, {os.fsencode(folder)!r}\nhere = os.fsencode(os.getcwd()) + b'/x'\n"
-        "results = [opened(there.decode(), os.O_WRONLY), opened(folder.decode() + '/new', os.O_WRONLY | os.O_CREAT)]\n"
-        "results += map(outcome, (libc.unlink(there), libc.mkdir(folder + b'/d', 0o700), libc.rename(there, folder + b'/r')))\n"
+        f"there, folder = {os.fsencode(there)!r}, {os.fsencode(folder)!r}\nhere = "
+        "os.fsencode(os.getcwd()) + b'/x'\n"
+        "results = [opened(there.decode(), os.O_WRONLY), opened(folder.decode() + '/new', os.O_WRONLY | "
+        "os.O_CREAT)]\n"
+        "results += map(outcome, (libc.unlink(there), libc.mkdir(folder + b'/d', 0o700), "
+        "libc.rename(there, folder + b'/r')))\n"
         "results += map(outcome, (libc.symlink(there, here), libc.link(there, here), libc.chmod(there, 0)))\n"
         "results += [outcome(libc.utimensat(-100, there, None, 0))]\n"
         "Path('own.txt').write_text('own')\n"
@@ -132,7 +137,8 @@ def test_nothing_is_changed_outside_the_scratch_folder(attack: Attack, tmp_path:
 def test_no_socket_is_made_by_native_code(attack: Attack) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         answer = attack(
-            "kinds = [(kind, form) for kind in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX) for form in (1, 2)]\n"
+            "kinds = [(kind, form) for kind in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX) for "
+            "form in (1, 2)]\n"
             "results = [outcome(libc.socket(*each, 0)) for each in kinds]\n"
             f"where = struct.pack('=HHI8x', 2, socket.htons({server.getsockname()[1]}), 0x0100007f)\n"
             "results.append(outcome(libc.connect(libc.socket(2, 1, 0), where, 16)))\n"
@@ -174,8 +180,16 @@ def test_other_processes_are_out_of_reach(attack: Attack) -> None:
         other.communicate(b"\n")
 
 
-def test_the_environment_holds_no_keys_and_no_addresses(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "LECTERN_DATABASE", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "LECTERN_HOME"):
+def test_the_environment_holds_no_keys_and_no_addresses(
+    attack: Attack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "OPENAI_API_KEY",
+        "LECTERN_DATABASE",
+        "AWS_SECRET_ACCESS_KEY",
+        "SSH_AUTH_SOCK",
+        "LECTERN_HOME",
+    ):
         monkeypatch.setenv(name, "secret")
     seen = json.loads(attack("return Document(json.dumps(dict(os.environ)))").text)
     assert "secret" not in seen.values()
@@ -186,7 +200,8 @@ def test_the_environment_holds_no_keys_and_no_addresses(attack: Attack, monkeypa
 
 FORGED = b'{"metadata": {}, "pages": %s, "page_word": "", "left_out": []}'
 
-# How a reader that was taken over writes to the one pipe beside the standard ones, and finds the secret of its order.
+# How a reader that was taken over writes to the one pipe beside the standard ones, and finds the secret of
+# its order.
 PIPE = """\
 import fcntl, gc, time
 def is_pipe(number):
@@ -266,7 +281,10 @@ FORGERIES = {
 
 @pytest.mark.parametrize("line", FORGERIES.values(), ids=FORGERIES.keys())
 def test_no_answer_is_left_for_the_next_file(line: str, attack: Attack, tmp_path: Path) -> None:
-    code = f"if path.name == 'good.txt':\n    return Document(path.read_text())\n{PIPE}head = {FORGED % b'[]'!r}\n"
+    code = (
+        f"if path.name == 'good.txt':\n    return Document(path.read_text())\n{PIPE}head = "
+        f"{FORGED % b'[]'!r}\n"
+    )
     assert attack(f"{code}say({line})\ntime.sleep(20)").text == "forged"
     for _ in range(2):
         assert read(make_text(tmp_path / "good.txt", "good words")).text == "good words"
@@ -275,14 +293,20 @@ def test_no_answer_is_left_for_the_next_file(line: str, attack: Attack, tmp_path
 def test_what_took_a_reader_over_sees_no_other_file(attack: Attack, tmp_path: Path) -> None:
     code = (
         "import time\nif path.name == 'good.txt':\n"
-        "    time.sleep(1)\n    return Document(json.dumps([path.read_text(), os.listdir(path.parent), os.listdir('.')]))\n"
+        "    time.sleep(1)\n    return Document(json.dumps([path.read_text(), os.listdir(path.parent), "
+        "os.listdir('.')]))\n"
         "folder = path.parent\nif not libc.fork():\n"
-        "    while True:\n        for name in os.listdir(folder):\n            Path(name).write_text('seen')\n"
+        "    while True:\n        for name in os.listdir(folder):\n            "
+        "Path(name).write_text('seen')\n"
         "return Document('words')"
     )
     assert attack(code).text == "words"
     (waiting,) = sandbox._idle
-    assert json.loads(read(make_text(tmp_path / "good.txt", "good words")).text) == ["good words", ["good.txt"], []]
+    assert json.loads(read(make_text(tmp_path / "good.txt", "good words")).text) == [
+        "good words",
+        ["good.txt"],
+        [],
+    ]
     assert sandbox._idle == [waiting]
 
 
@@ -290,7 +314,8 @@ def test_what_took_a_reader_over_sees_no_other_file(attack: Attack, tmp_path: Pa
 def test_hijacked_reader_cannot_kill_or_stop_its_parent(attack: Attack) -> None:
     answer = attack(
         "results = [outcome(libc.kill(os.getppid(), number)) for number in (9, 19)]\n"
-        "return Document(json.dumps([*results, outcome(libc.setpgid(0, os.getppid())), outcome(libc.setsid())]))"
+        "return Document(json.dumps([*results, outcome(libc.setpgid(0, os.getppid())), "
+        "outcome(libc.setsid())]))"
     )
     assert json.loads(answer.text) == [*["EPERM" if SIGNALS_ARE_SCOPED else "done"] * 2, "EPERM", "EPERM"]
 
@@ -301,12 +326,17 @@ def test_limits_and_priorities_of_other_processes_are_left_alone(attack: Attack)
         number = {"x86_64": 302, "aarch64": 261}[platform.machine()]
         answer = attack(
             "limits, policy = (ctypes.c_uint64 * 2)(1, 1), (ctypes.c_int * 1)(0)\n"
-            f"results = [libc.syscall({number}, {other.pid}, 0, limits, None), libc.syscall({number}, 0, 0, None, limits)]\n"
+            f"results = [libc.syscall({number}, {other.pid}, 0, limits, None), libc.syscall({number}, "
+            "0, 0, None, limits)]\n"
             f"results = [*map(outcome, results[:1]), 'done' if not results[1] else 'refused']\n"
-            f"calls = [(libc.setpriority, 0, {other.pid}, 5), (libc.sched_setscheduler, {other.pid}, 3, policy)]\n"
-            f"calls += [(libc.sched_setparam, {other.pid}, policy), (libc.sched_setaffinity, {other.pid}, 4, policy)]\n"
-            "calls += [(libc.shmget, 1, 4096, 0o1600), (libc.semget, 1, 1, 0o1600), (libc.msgget, 1, 0o1600)]\n"
-            "results += [outcome(call(*given)) for call, *given in calls]\nreturn Document(json.dumps(results))"
+            f"calls = [(libc.setpriority, 0, {other.pid}, 5), (libc.sched_setscheduler, {other.pid}, 3, "
+            "policy)]\n"
+            f"calls += [(libc.sched_setparam, {other.pid}, policy), (libc.sched_setaffinity, "
+            f"{other.pid}, 4, policy)]\n"
+            "calls += [(libc.shmget, 1, 4096, 0o1600), (libc.semget, 1, 1, 0o1600), (libc.msgget, 1, "
+            "0o1600)]\n"
+            "results += [outcome(call(*given)) for call, *given in calls]\nreturn "
+            "Document(json.dumps(results))"
         )
         assert json.loads(answer.text) == ["EPERM", "done", *["EPERM"] * 7]
         assert os.getpriority(os.PRIO_PROCESS, other.pid) == os.getpriority(os.PRIO_PROCESS, 0)
@@ -316,7 +346,8 @@ def test_limits_and_priorities_of_other_processes_are_left_alone(attack: Attack)
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux alone")
 def test_limits_cannot_be_raised_and_a_large_file_is_not_written(attack: Attack) -> None:
     answer = attack(
-        "import resource\nkinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE)\n"
+        "import resource\nkinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, "
+        "resource.RLIMIT_CORE)\n"
         "results = []\nfor kind in kinds:\n"
         "    try:\n        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
         "    except ValueError:\n        results.append('refused')\n"
@@ -341,7 +372,9 @@ def test_a_member_that_lies_elsewhere_is_not_taken(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(start), str(Path(__file__).parents[3])]))
     path, into = make_zip(tmp_path / "a.zip", {"a.txt": b"The lamp."}), tmp_path / "into"
     with pytest.raises(DamagedFileError):
-        unpack_isolated(path, into, ReadOptions("a.zip"), timeout=30, memory_mb=1_000, cancelled=lambda: False)
+        unpack_isolated(
+            path, into, ReadOptions("a.zip"), timeout=30, memory_mb=1_000, cancelled=lambda: False
+        )
     assert outside.read_text() == "secret"
     assert not into.exists()
 
@@ -350,19 +383,28 @@ def test_what_is_drawn_is_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     start = tmp_path / "start"
     start.mkdir()
     (start / "sitecustomize.py").write_text(
-        "import ragcore.readers.pdf.page_images as pages\npages.render_page = lambda *given, **more: b'<svg onload=alert(1)>'\n"
+        "import ragcore.readers.pdf.page_images as pages\npages.render_page = lambda *given, **more: "
+        "b'<svg onload=alert(1)>'\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(start), str(Path(__file__).parents[3])]))
     with pytest.raises(DamagedFileError):
-        draw_isolated(make_pdf(tmp_path / "a.pdf", ["a"]), 0, ReadOptions("a.pdf"), scale=1.0, memory_mb=1_000)
+        draw_isolated(
+            make_pdf(tmp_path / "a.pdf", ["a"]), 0, ReadOptions("a.pdf"), scale=1.0, memory_mb=1_000
+        )
 
 
 @pytest.mark.parametrize("suffix", MAKERS)
 def test_every_kind_of_file_is_read_as_without_walls(suffix: str, tmp_path: Path) -> None:
-    path = make_any(tmp_path / f"a{suffix}", ["The lamp is lit at dusk.", "The kettle sings at noon.", "A barrel rolls."])
+    path = make_any(
+        tmp_path / f"a{suffix}", ["The lamp is lit at dusk.", "The kettle sings at noon.", "A barrel rolls."]
+    )
     here = read_file(path, ReadOptions(path.name))
     there = read_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_500, cancelled=lambda: False)
-    assert (there.text, there.metadata, there.pages) == (here.text, json.loads(json.dumps(here.metadata)), here.pages)
+    assert (there.text, there.metadata, there.pages) == (
+        here.text,
+        json.loads(json.dumps(here.metadata)),
+        here.pages,
+    )
 
 
 def test_a_file_with_a_password_is_unlocked_within_the_walls(tmp_path: Path) -> None:
@@ -386,7 +428,12 @@ def test_nothing_of_a_file_stays_where_it_was_read(tmp_path: Path) -> None:
     scratch.mkdir()
     path = make_text(tmp_path / "a.txt", "words")
     options = ReadOptions("a.txt")
-    assert read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False, scratch=scratch).text == "words"
+    assert (
+        read_isolated(
+            path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False, scratch=scratch
+        ).text
+        == "words"
+    )
     assert not [each for each in scratch.rglob("*") if each.is_file()]
     assert path.stat().st_nlink == 1
     end_readers()
@@ -416,13 +463,19 @@ def test_tesseract_is_started_where_it_is_and_reads_a_picture(tmp_path: Path) ->
     from PIL import Image, ImageDraw, ImageFont
 
     picture = Image.new("L", (900, 120), 255)
-    ImageDraw.Draw(picture).text((20, 30), "The kettle sings at dusk.", font=ImageFont.load_default(60), fill=0)
+    ImageDraw.Draw(picture).text(
+        (20, 30), "The kettle sings at dusk.", font=ImageFont.load_default(60), fill=0
+    )
     picture.save(tmp_path / "a.png")
-    text = read_isolated(tmp_path / "a.png", ReadOptions("a.png"), timeout=60, memory_mb=2_000, cancelled=lambda: False).text
+    text = read_isolated(
+        tmp_path / "a.png", ReadOptions("a.png"), timeout=60, memory_mb=2_000, cancelled=lambda: False
+    ).text
     assert "kettle sings" in text
 
 
-def test_program_next_to_the_documents_is_not_run_as_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_next_to_the_documents_is_not_run_as_tesseract(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = secret(tmp_path / ("tesseract.exe" if sys.platform == "win32" else "tesseract"))
     program.chmod(0o755)
     monkeypatch.chdir(tmp_path)
@@ -432,7 +485,9 @@ def test_program_next_to_the_documents_is_not_run_as_tesseract(tmp_path: Path, m
     assert Path(find_program()) == program
 
 
-def test_the_log_says_at_the_start_what_holds(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_says_at_the_start_what_holds(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with caplog.at_level("INFO", "lectern.jobs.sandbox"):
         start_reader()
         end_readers()

@@ -46,7 +46,8 @@ def test_the_first_document_decides(library: Library, first: str, chosen: str) -
 
 
 @pytest.mark.parametrize(
-    ("language", "chosen"), [("de-AT", MULTILINGUAL), ("pl", MULTILINGUAL), ("en-GB", BUILT_IN), ("", BUILT_IN)]
+    ("language", "chosen"),
+    [("de-AT", MULTILINGUAL), ("pl", MULTILINGUAL), ("en-GB", BUILT_IN), ("", BUILT_IN)],
 )
 def test_the_language_of_the_first_reader_decides(library: Library, language: str, chosen: str) -> None:
     library.suit_reader(language)
@@ -72,7 +73,9 @@ def test_sizes_are_those_of_the_first_passages(library: Library) -> None:
     ingest = library.settings.ingest.model_copy(update={"chunk_size": 100, "chunk_overlap": 0})
     library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
     read(library, GERMAN)
-    library.update_settings(library.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 300})}))
+    library.update_settings(
+        library.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 300})})
+    )
     assert library.rebuilds.current_settings().chunk_size == 100
     assert embed_model(library) == MULTILINGUAL
 

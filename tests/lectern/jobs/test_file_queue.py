@@ -100,9 +100,15 @@ def test_file_of_a_silent_worker_waits_and_stops_at_once(files: Files, tmp_path:
     clock.now += 11
     assert advance(files, begun.id, "alive", Stage.EMBEDDING, 6, 10, left=28.0)
     rows = {file.id: file for file in files.all()}
-    assert [rows[file.id].stage for file in (dead, begun, waiting)] == [Stage.QUEUED, Stage.EMBEDDING, Stage.QUEUED]
+    assert [rows[file.id].stage for file in (dead, begun, waiting)] == [
+        Stage.QUEUED,
+        Stage.EMBEDDING,
+        Stage.QUEUED,
+    ]
     assert rows[dead.id].seconds_left == rows[waiting.id].seconds_left
-    assert seconds_left(list(rows.values())) == 28.0 + 2 * (rows[waiting.id].seconds_left or 0)  # one worker is at work
+    assert seconds_left(list(rows.values())) == 28.0 + 2 * (
+        rows[waiting.id].seconds_left or 0
+    )  # one worker is at work
     files.queue.stop(dead.id)
     assert files.get(dead.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     assert not advance(files, dead.id, "dead", Stage.EMBEDDING, 6, 10)
@@ -121,7 +127,11 @@ def test_failed_file_keeps_its_error_until_retried(files: Files, tmp_path: Path)
     assert failed is not None
     assert failed.stage is Stage.FAILED
     assert failed.problem is not None
-    assert (failed.problem.what, failed.problem.hint, failed.problem.needs_password) == (error.what, error.hint, True)
+    assert (failed.problem.what, failed.problem.hint, failed.problem.needs_password) == (
+        error.what,
+        error.hint,
+        True,
+    )
     files.queue.retry(file.id, password="open sesame")
     assert files.password(file.id) == "open sesame"
     tried = files.get(file.id)
@@ -193,7 +203,9 @@ def test_progress_never_goes_back_and_is_full_only_when_ready(files: Files, tmp_
     assert (done_row.fraction, done_row.passages, done_row.pages) == (1.0, 10, 4)
 
 
-def test_progress_survives_its_worker_and_restarts_on_new_bytes(files: Files, tmp_path: Path, clock: Clock) -> None:
+def test_progress_survives_its_worker_and_restarts_on_new_bytes(
+    files: Files, tmp_path: Path, clock: Clock
+) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("dead")
     advance(files, file.id, "dead", Stage.EMBEDDING, 1, 10, 0.6)
@@ -217,7 +229,9 @@ def test_remaining_time_is_reported_if_running_else_estimated(files: Files, tmp_
     assert files.get(waiting.id).seconds_left == rows[waiting.id].seconds_left  # type: ignore[union-attr]
     assert seconds_left(files.all()) == 30.0  # of two at work, the longest
     # Whoever has seen a million characters take fifty seconds says ten for the second file.
-    files.claimed.finish(running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1e6, 1e6)])
+    files.claimed.finish(
+        running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1e6, 1e6)]
+    )
     assert files.get(waiting.id).seconds_left == pytest.approx(10, rel=0.05)  # type: ignore[union-attr]
     assert files.get(running.id).seconds_left is None  # type: ignore[union-attr]
 

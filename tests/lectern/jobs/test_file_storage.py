@@ -1,4 +1,5 @@
-"""The bytes of files on a database's server: whole on every machine, and gone when they are deleted or were never placed."""
+"""The bytes of files on a database's server: whole on every machine, and gone when they are deleted or were
+never placed."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def chunks(database: Database) -> int:
 
 
 @pytest.mark.parametrize("size", [1, CHUNK_BYTES, 2 * CHUNK_BYTES + 17])
-def test_what_one_machine_places_another_reads_whole(here: ServerBytes, there: ServerBytes, tmp_path: Path, size: int) -> None:
+def test_what_one_machine_places_another_reads_whole(
+    here: ServerBytes, there: ServerBytes, tmp_path: Path, size: int
+) -> None:
     data = os.urandom(size)
     place(here, tmp_path, data)
     assert not (tmp_path / "given").exists()
@@ -72,7 +75,9 @@ def test_what_one_machine_places_another_reads_whole(here: ServerBytes, there: S
     assert there.local(PATH) == there.local(PATH)
 
 
-def test_what_is_received_and_not_placed_leaves_nothing(here: ServerBytes, database: Database, tmp_path: Path) -> None:
+def test_what_is_received_and_not_placed_leaves_nothing(
+    here: ServerBytes, database: Database, tmp_path: Path
+) -> None:
     source = write_file(tmp_path, b"not wanted")
     with here.receiving(source):
         assert chunks(database) == 1
@@ -85,7 +90,9 @@ def test_what_is_received_and_not_placed_leaves_nothing(here: ServerBytes, datab
     assert not here.local(PATH).exists()
 
 
-def test_a_deleted_file_is_nowhere(here: ServerBytes, there: ServerBytes, database: Database, tmp_path: Path) -> None:
+def test_a_deleted_file_is_nowhere(
+    here: ServerBytes, there: ServerBytes, database: Database, tmp_path: Path
+) -> None:
     place(here, tmp_path, b"one")
     place(here, tmp_path, b"another", "files/f2/abc.pdf")
     there.local(PATH)
@@ -96,13 +103,17 @@ def test_a_deleted_file_is_nowhere(here: ServerBytes, there: ServerBytes, databa
     assert chunks(database) == 1
 
 
-def test_sweep_removes_unowned_files_and_unread_copies(here: ServerBytes, database: Database, tmp_path: Path) -> None:
+def test_sweep_removes_unowned_files_and_unread_copies(
+    here: ServerBytes, database: Database, tmp_path: Path
+) -> None:
     place(here, tmp_path, b"kept")
     place(here, tmp_path, b"left by a crash", "files/f2/abc.pdf")
     place(here, tmp_path, b"a version before", "files/f1/old.pdf")
     with database.transaction() as db:
         for name, age in (("incoming/old", UNCLAIMED_SECONDS + 60), ("incoming/new", 60)):
-            db.execute("INSERT INTO file_chunks VALUES (?, '', 0, ?, ?)", (name, b"coming", time.time() - age))
+            db.execute(
+                "INSERT INTO file_chunks VALUES (?, '', 0, ?, ?)", (name, b"coming", time.time() - age)
+            )
     read, unread = here.local(PATH), tmp_path / "here" / "files" / "f3" / "old.pdf"
     unread.parent.mkdir()
     unread.write_bytes(b"old")

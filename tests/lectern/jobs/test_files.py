@@ -20,7 +20,15 @@ from tests.lectern.jobs.libraries import given
 
 
 def test_counts_names_and_first_rows_agree_with_all_rows(files: Files, tmp_path: Path) -> None:
-    stages = [Stage.READY, Stage.FAILED, Stage.QUEUED, Stage.EMBEDDING, Stage.READY, Stage.STOPPED, Stage.READY]
+    stages = [
+        Stage.READY,
+        Stage.FAILED,
+        Stage.QUEUED,
+        Stage.EMBEDDING,
+        Stage.READY,
+        Stage.STOPPED,
+        Stage.READY,
+    ]
     for number, stage in enumerate(stages):
         (tmp_path / "given").write_text(f"text {number}", "utf-8")
         id_ = files.add(tmp_path / "given", f"{number}.txt").file.id
@@ -52,7 +60,9 @@ def test_the_same_bytes_under_any_name_are_a_duplicate(files: Files, tmp_path: P
 
 
 @pytest.mark.parametrize("origin", ["", "https://example.org/"])
-def test_file_that_becomes_a_duplicate_is_replaced_not_merged(files: Files, tmp_path: Path, origin: str) -> None:
+def test_file_that_becomes_a_duplicate_is_replaced_not_merged(
+    files: Files, tmp_path: Path, origin: str
+) -> None:
     def give(text: str, name: str) -> tuple[str, str]:
         added = files.add(given(tmp_path, text), name, origin=origin and origin + name)
         return added.outcome, added.file.id
@@ -64,7 +74,10 @@ def test_file_that_becomes_a_duplicate_is_replaced_not_merged(files: Files, tmp_
     assert give("two", "b.txt") == ("replaced", b)
     assert give("two", "b.txt") == ("duplicate", b)
     assert give("two", "c.txt")[0] == "duplicate"
-    assert {file.name: files.location(file).read_text("utf-8") for file in files.all()} == {"a.txt": "two", "b.txt": "two"}
+    assert {file.name: files.location(file).read_text("utf-8") for file in files.all()} == {
+        "a.txt": "two",
+        "b.txt": "two",
+    }
 
 
 def test_bytes_of_two_names_stay_if_one_is_replaced(files: Files, tmp_path: Path) -> None:
@@ -96,7 +109,11 @@ def test_bytes_of_two_names_stay_if_one_is_replaced(files: Files, tmp_path: Path
 
 
 def test_copy_of_the_library_renames_none_of_its_files(files: Files, tmp_path: Path) -> None:
-    for text, name, beside in (("two", "a.txt", False), ("two", "a (2).txt", True), ("three", "a.txt", False)):
+    for text, name, beside in (
+        ("two", "a.txt", False),
+        ("two", "a (2).txt", True),
+        ("three", "a.txt", False),
+    ):
         files.add(given(tmp_path, "one"), "a.txt")
         files.add(given(tmp_path, text), name, origin="/folder/a.txt", keep_both=beside)
     kept = {file.name: files.location(file).read_text("utf-8") for file in files.all()}
@@ -190,7 +207,9 @@ def test_renamed_failed_file_is_retried_unless_of_another_kind(files: Files, tmp
     files.claimed.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
     other = files.add(given(tmp_path), "other.txt")
     assert other.outcome == "added"
-    assert files.add(given(tmp_path), "another copy.pdf") == Added(other.file, "duplicate", "another copy.pdf")
+    assert files.add(given(tmp_path), "another copy.pdf") == Added(
+        other.file, "duplicate", "another copy.pdf"
+    )
 
 
 def test_remove_deletes_the_bytes(files: Files, tmp_path: Path) -> None:
@@ -254,9 +273,16 @@ def test_two_files_with_names_from_before_utf8_stay_two(files: Files, tmp_path: 
     for letter in "éè":
         name = os.fsdecode(f"caf{letter}.txt".encode("cp1252"))
         assert files.add(given(tmp_path, f"caf{letter}"), name).outcome == "added"
-        assert files.add(given(tmp_path, f"an old caf{letter}"), name, origin=f"/old/{name}").outcome == "added"
+        assert (
+            files.add(given(tmp_path, f"an old caf{letter}"), name, origin=f"/old/{name}").outcome == "added"
+        )
     named = {file.name: file.origin for file in files.all()}
-    assert named == {"café.txt": "", "cafè.txt": "", "café (2).txt": "/old/café.txt", "cafè (2).txt": "/old/cafè.txt"}
+    assert named == {
+        "café.txt": "",
+        "cafè.txt": "",
+        "café (2).txt": "/old/café.txt",
+        "cafè (2).txt": "/old/cafè.txt",
+    }
 
 
 def test_name_is_equal_in_any_unicode_normal_form(files: Files, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Small files are read together and wait for no large one, a file without progress makes way, and each comes to its own end."""
+"""Small files are read together and wait for no large one, a file without progress makes way, and each comes
+to its own end."""
 
 from __future__ import annotations
 
@@ -100,7 +101,9 @@ def test_small_files_of_a_killed_worker_are_redone_singly(library: Library) -> N
     assert texts(library) == [f"The lamp number {number} is lit." for number in range(5)]
 
 
-def test_unstorable_small_file_does_not_fail_the_others(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unstorable_small_file_does_not_fail_the_others(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = notes(library, 4)
     index = library.store.current
     prepared: Callable[[Document, Sequence[TextNode]], Callable[[], int]] = index.prepare_upsert
@@ -112,13 +115,16 @@ def test_unstorable_small_file_does_not_fail_the_others(library: Library, monkey
 
     monkeypatch.setattr(index, "prepare_upsert", failing)
     worker_of(library).run_once()
-    assert stages(library) == {name: Stage.FAILED if name == "2.txt" else Stage.READY for name in stages(library)}
+    assert stages(library) == {
+        name: Stage.FAILED if name == "2.txt" else Stage.READY for name in stages(library)
+    }
     assert len(texts(library)) == 3
 
 
 def test_small_file_is_ready_while_a_large_one_is_embedded(library: Library) -> None:
     small, large, _ = (
-        Worker(library.files, library.store, Counting(), lambda: library.settings.ingest, [lane]) for lane in FILE_LANES
+        Worker(library.files, library.store, Counting(), lambda: library.settings.ingest, [lane])
+        for lane in FILE_LANES
     )
     add(library, LARGE, "large.txt")
     notes(library, 2)
@@ -152,18 +158,24 @@ def hanging(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], 
     return read_file(path, options)
 
 
-def test_stalled_file_makes_way_and_is_read_after_the_others(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stalled_file_makes_way_and_is_read_after_the_others(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lectern.jobs.worker.read_isolated", hanging)
     monkeypatch.setattr(lease, "PATIENCE_SECONDS", 1.5)
     for name in ("hangs 1.txt", "hangs 2.txt", "large.txt"):
         add(library, f"{name}\n\n{LARGE}", name)
     worker, ready = worker_of(library), []
     while worker.run_once():
-        ready += [name for name, stage in stages(library).items() if stage is Stage.READY and name not in ready]
+        ready += [
+            name for name, stage in stages(library).items() if stage is Stage.READY and name not in ready
+        ]
     assert ready == ["large.txt", "hangs 1.txt", "hangs 2.txt"]
 
 
-def test_a_file_for_which_no_other_waits_is_read_on(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_for_which_no_other_waits_is_read_on(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lectern.jobs.worker.read_isolated", hanging)
     monkeypatch.setattr(lease, "PATIENCE_SECONDS", 1.5)
     file = add(library, LARGE, "hangs.txt")
@@ -173,11 +185,15 @@ def test_a_file_for_which_no_other_waits_is_read_on(library: Library, monkeypatc
     assert (row.stage, row.lane) == (Stage.READY, Lane.LARGE)
 
 
-def test_slow_small_file_continues_in_the_large_lane(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_small_file_continues_in_the_large_lane(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lectern.jobs.worker.read_isolated", hanging)
     monkeypatch.setattr(lease, "SMALL_SECONDS", 0.2)
     given = [*notes(library, 2), add(library, "Lamp.", "hangs.txt"), add(library, "The barrel.", "last.txt")]
-    small = Worker(library.files, library.store, HashEmbedding(), lambda: library.settings.ingest, [Lane.SMALL])
+    small = Worker(
+        library.files, library.store, HashEmbedding(), lambda: library.settings.ingest, [Lane.SMALL]
+    )
     assert small.run_once()
     assert not small.run_once()
     rows = [library.files.get(file.id) for file in given]

@@ -1,4 +1,5 @@
-"""Links as jobs: what is there comes once, whoever ends in the middle of it, and nothing else waits for it."""
+"""Links as jobs: what is there comes once, whoever ends in the middle of it, and nothing else waits for
+it."""
 
 from __future__ import annotations
 
@@ -132,7 +133,10 @@ def test_a_worker_takes_the_file_behind_a_link_that_waits(library: Library, site
     own = add(library, "My own notes.", "notes.txt")
     assert worker_of(library).run_once()
     assert not worker_of(library).run_once()
-    assert {file.id: file.stage for file in library.files.all()} == {link.id: Stage.QUEUED, own.id: Stage.READY}
+    assert {file.id: file.stage for file in library.files.all()} == {
+        link.id: Stage.QUEUED,
+        own.id: Stage.READY,
+    }
 
 
 def test_slow_server_blocks_nobody_and_stops_within_two_seconds(library: Library, site: Site) -> None:
@@ -140,7 +144,9 @@ def test_slow_server_blocks_nobody_and_stops_within_two_seconds(library: Library
 
     def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
         with suppress(OSError):  # when the other side has gone
-            handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n")
+            handler.wfile.write(
+                b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n"
+            )
             while not silent.wait(0.05):
                 handler.wfile.write(b"lamp ")
         over.wait(30)

@@ -1,4 +1,5 @@
-"""Places of recognised words in a library: stored with the file, forgotten with it, and missing in old libraries."""
+"""Places of recognised words in a library: stored with the file, forgotten with it, and missing in old
+libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from ragcore.readers.ocr.page_words import PageWords
 ONE = PageWords(90, [("cliff", 10, 20, 30, 40)])
 
 
-def test_the_words_of_a_page_come_back_and_go_with_their_file(open_library: Callable[..., Library], tmp_path: Path) -> None:
+def test_the_words_of_a_page_come_back_and_go_with_their_file(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
     library = open_library()
     (tmp_path / "a.txt").write_text("text", "utf-8")
     file = library.intake.add(tmp_path / "a.txt", "a.txt").file
@@ -37,6 +40,9 @@ def test_old_library_gets_the_page_words_table_on_opening(tmp_path: Path) -> Non
 
 
 def test_a_full_page_takes_few_kilobytes() -> None:
-    words = [(f"word{number}", 17 * number % 9000, number, 17 * number % 9000 + 400, number + 90) for number in range(500)]
+    words = [
+        (f"word{number}", 17 * number % 9000, number, 17 * number % 9000 + 400, number + 90)
+        for number in range(500)
+    ]
     page = PageWords(0, words)
     assert len(page.to_bytes()) < 10_000 < len(json.dumps(page.as_json()))

@@ -62,7 +62,9 @@ def refuse(library: Library) -> None:
 
 
 @pytest.mark.parametrize("work", [from_folder, read, fetch, move, refuse])
-def test_no_statement_looks_through_a_table_or_sorts_the_queue(work: Callable[[Library], None], library: Library) -> None:
+def test_no_statement_looks_through_a_table_or_sorts_the_queue(
+    work: Callable[[Library], None], library: Library
+) -> None:
     assert isinstance(library.database, SQLiteDatabase)
     connection = library.database.connection()
     statements: list[str] = []
@@ -73,7 +75,9 @@ def test_no_statement_looks_through_a_table_or_sorts_the_queue(work: Callable[[L
     assert len(asked) > 3
     for text in sorted(asked):
         for row in connection.execute(f"EXPLAIN QUERY PLAN {text}").fetchall():
-            assert not any(row["detail"].startswith(f"SCAN {table}") for table in GROWING), f"{row['detail']}: {text}"
+            assert not any(row["detail"].startswith(f"SCAN {table}") for table in GROWING), (
+                f"{row['detail']}: {text}"
+            )
             sorts = row["detail"].startswith("USE TEMP B-TREE FOR ORDER BY")
             assert not (sorts and "stage = 'queued'" in text), text
 

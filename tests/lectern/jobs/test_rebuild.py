@@ -1,4 +1,5 @@
-"""An index made anew with other settings: the old one answers until the new one is whole, whatever happens in between."""
+"""An index made anew with other settings: the old one answers until the new one is whole, whatever happens in
+between."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(params=KINDS)
-def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+def library(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Library]:
     """With three files in passages of 16 tokens; an old index is dropped at once."""
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
     where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
@@ -48,7 +51,9 @@ def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     opened.close()
 
 
-def check_built_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
+def check_built_with(
+    library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = ""
+) -> None:
     """That every passage of the library is what these settings make of its documents, with its vector."""
     assert library.store.versions.current().embed_model == embed_model
     embedder = library.embedder
@@ -57,7 +62,9 @@ def check_built_with(library: Library, chunk_size: int, chunk_overlap: int = 0, 
         nodes = library.store.nodes(library.store.passage_ids(stored.id_))
         assert [node.text for node in nodes] == [node.text for node in expected]
         rows = embedder.embed_passages([node.text for node in expected])
-        assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, rows, strict=True))
+        assert all(
+            node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, rows, strict=True)
+        )
         assert library.files.get(stored.id_).passages == len(nodes)  # type: ignore[union-attr]
 
 
@@ -130,7 +137,9 @@ def test_chosen_splitter_stays_with_the_index_for_new_files(library: Library) ->
     library.rebuilds.start(splitter="token")
     library.store.versions.give_up()
     run(library)
-    assert library.rebuilds.plan().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
+    assert library.rebuilds.plan().changes == (
+        "cut at: headings → even lengths",
+    )  # what is asked for, and not yet made
     assert library.rebuilds.current_settings().splitter == "section"
 
 
@@ -152,7 +161,9 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
     assert library.store.versions.next_version() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
-        assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current().name]
+        assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [
+            library.store.versions.current().name
+        ]
 
 
 def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library) -> None:
@@ -215,7 +226,9 @@ def test_remaining_time_counts_progress_within_the_document(library: Library) ->
 
     def signed() -> tuple[float, float]:
         with library.database.snapshot() as db:
-            row = db.execute("SELECT heartbeat, seconds_left FROM index_versions WHERE state = 'building'").fetchone()
+            row = db.execute(
+                "SELECT heartbeat, seconds_left FROM index_versions WHERE state = 'building'"
+            ).fetchone()
         return row["heartbeat"], row["seconds_left"]
 
     class Slow(HashEmbedding):
@@ -343,7 +356,9 @@ def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch:
     assert sizes[2] == pytest.approx(sizes[0], rel=0.15)
 
 
-def test_application_releases_the_old_index_after_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_application_releases_the_old_index_after_the_switch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
     application, worker = (Library(tmp_path / "library", embedder=HashEmbedding()) for _ in range(2))
     for word in ("kettle", "barrel"):

@@ -1,4 +1,5 @@
-"""Reading in a process of its own. The hostile readers here are real files in a folder that the child finds by PYTHONPATH."""
+"""Reading in a process of its own. The hostile readers here are real files in a folder that the child finds
+by PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -15,8 +16,21 @@ from pathlib import Path
 import pytest
 
 from lectern.jobs import reader_process, sandbox
-from lectern.jobs.sandbox import Cancelled, draw_isolated, end_readers, find_isolated, read_isolated, unpack_isolated
-from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError, UnsupportedFileError
+from lectern.jobs.sandbox import (
+    Cancelled,
+    draw_isolated,
+    end_readers,
+    find_isolated,
+    read_isolated,
+    unpack_isolated,
+)
+from ragcore.errors import (
+    DamagedFileError,
+    EncryptedFileError,
+    InputError,
+    TooLargeError,
+    UnsupportedFileError,
+)
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pdf.page_images import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
@@ -25,9 +39,15 @@ from tests.making import make_pdf, make_pptx, make_text, make_zip
 
 
 def isolated(
-    path: Path, *, timeout: float = 30.0, memory_mb: int = 1_000, cancelled: Callable[[], bool] = lambda: False
+    path: Path,
+    *,
+    timeout: float = 30.0,
+    memory_mb: int = 1_000,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Document:
-    return read_isolated(path, ReadOptions(path.name), timeout=timeout, memory_mb=memory_mb, cancelled=cancelled)
+    return read_isolated(
+        path, ReadOptions(path.name), timeout=timeout, memory_mb=memory_mb, cancelled=cancelled
+    )
 
 
 pytestmark = pytest.mark.usefixtures("new_process")
@@ -41,7 +61,9 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         folder = tmp_path / "start"
         folder.mkdir()
         body = textwrap.indent(code, "    ")
-        hook = f"import ragcore.readers.text as reader\ndef read(path, options):\n{body}\nreader.read = read\n"
+        hook = (
+            f"import ragcore.readers.text as reader\ndef read(path, options):\n{body}\nreader.read = read\n"
+        )
         (folder / "sitecustomize.py").write_text(hook)
         root = str(Path(__file__).parents[3])
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), root]))
@@ -82,7 +104,9 @@ def test_archive_is_unpacked_in_the_sandbox_and_cleaned_up(tmp_path: Path) -> No
     assert not into.exists()
 
 
-def test_page_images_and_quote_boxes_equal_those_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_images_and_quote_boxes_equal_those_in_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = make_pdf(tmp_path / "a.pdf", ["The lamp is lit at dusk.", "The kettle sings."])
     options = ReadOptions("a.pdf")
     assert draw_isolated(path, 1, options, scale=1.0, memory_mb=1_000) == render_page(path, 1, scale=1.0)
@@ -96,10 +120,13 @@ def test_page_images_and_quote_boxes_equal_those_in_process(tmp_path: Path, monk
         draw_isolated(path, 5, options, scale=1.0, memory_mb=1_000)
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(
-        "import os\nimport ragcore.readers.pdf.page_images as pages\npages.render_page = lambda *given, **more: os.abort()\n"
+        "import os\nimport ragcore.readers.pdf.page_images as pages\npages.render_page = lambda *given, "
+        "**more: os.abort()\n"
         "pages.highlight_boxes = pages.render_page\n"
     )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "start"), str(Path(__file__).parents[3])]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(tmp_path / "start"), str(Path(__file__).parents[3])])
+    )
     end_readers()
     with pytest.raises(DamagedFileError, match=r"a\.pdf"):
         draw_isolated(path, 0, options, scale=1.0, memory_mb=1_000)
@@ -113,7 +140,9 @@ def test_errors_come_back_as_they_are(tmp_path: Path) -> None:
         isolated(path)
     assert caught.value.hint == "Enter its password to read it."
     options = ReadOptions("a.pdf", "sesame")
-    assert read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False).text == "Secret."
+    assert (
+        read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False).text == "Secret."
+    )
 
 
 def test_progress_comes_through(tmp_path: Path) -> None:
@@ -143,7 +172,9 @@ return Document("words")
 """
 
 
-def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_gets_on_may_take_longer(
+    hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = hostile(PAGES.format(done="page"))
     assert isolated(path, timeout=2).text == "words"
     monkeypatch.setattr(sandbox, "MAX_TIMEOUTS", 1.25)
@@ -187,7 +218,9 @@ def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_p
             os.kill(pids[0], 0)
 
 
-def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "sitecustomize.py").write_text("import ragcore.readers.registry as r\ndel r.read_file\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])]))
     with pytest.raises(RuntimeError, match="read_file"):
@@ -199,12 +232,15 @@ def test_plain_text_loads_nothing_of_other_formats(monkeypatch: pytest.MonkeyPat
     noted.mkdir()
     (tmp_path / "sitecustomize.py").write_text(
         f"import os, sys\nnoted = open(os.path.join({str(noted)!r}, str(os.getpid())), 'a')\n"
-        "sys.addaudithook(lambda event, about: print(about[0], file=noted, flush=True) if event == 'import' else None)\n"
+        "sys.addaudithook(lambda event, about: print(about[0], file=noted, flush=True) if event == "
+        "'import' else None)\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])]))
     isolated(make_text(tmp_path / "a.txt", "words"))
     end_readers()
-    of_each = [{name.partition(".")[0] for name in process.read_text().split()} for process in noted.iterdir()]
+    of_each = [
+        {name.partition(".")[0] for name in process.read_text().split()} for process in noted.iterdir()
+    ]
     imported = set().union(*(names for names in of_each if "ragcore" in names))
     # `org` is tried for the sake of Jython.
     assert imported - sys.stdlib_module_names == {"org", "lectern", "ragcore"}
@@ -212,7 +248,8 @@ def test_plain_text_loads_nothing_of_other_formats(monkeypatch: pytest.MonkeyPat
 
 def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str], Path]) -> None:
     path = hostile(
-        "import os\nfrom ragcore.schema import Document\nprint('two words', flush=True)\nos.write(1, b'7 3\\n')\n"
+        "import os\nfrom ragcore.schema import Document\nprint('two words', flush=True)\nos.write(1, "
+        "b'7 3\\n')\n"
         "return Document(path.read_text())"
     )
     seen: list[tuple[int, int]] = []
@@ -221,7 +258,9 @@ def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str],
     assert seen == []
 
 
-SAYS_ITS_PIDS = "import os\nfrom ragcore.schema import Document\nreturn Document(f'{os.getppid()} {os.getpid()}')"
+SAYS_ITS_PIDS = (
+    "import os\nfrom ragcore.schema import Document\nreturn Document(f'{os.getppid()} {os.getpid()}')"
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it cannot fork")
@@ -283,7 +322,8 @@ def test_nothing_outside_is_reached(code: str, hostile: Callable[[str], Path]) -
 def test_native_code_finds_no_network_either(hostile: Callable[[str], Path]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         code = (
-            "import ctypes, socket, struct\nfrom ragcore.schema import Document\nc = ctypes.CDLL(None, use_errno=True)\n"
+            "import ctypes, socket, struct\nfrom ragcore.schema import Document\nc = ctypes.CDLL(None, "
+            "use_errno=True)\n"
             "s = c.socket(2, 1, 0)\n"
             f"address = struct.pack('=HHI8x', 2, socket.htons({server.getsockname()[1]}), 0x0100007f)\n"
             "return Document(f'{c.connect(s, address, 16)}')"
@@ -321,5 +361,7 @@ def test_sandbox_and_its_children_end_with_their_parent(
 
 def _alive(process: int) -> bool:
     """Whether the process runs; one that has ended and only waits to be collected does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False).stdout
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
+    ).stdout
     return bool(state) and not state.startswith("Z")

@@ -1,5 +1,5 @@
-"""Documents from elsewhere: each becomes a file of the library, replaces what came from there before, and none leads further
-than it may."""
+"""Documents from elsewhere: each becomes a file of the library, replaces what came from there before, and
+none leads further than it may."""
 
 from __future__ import annotations
 
@@ -65,7 +65,11 @@ def test_same_link_replaces_its_file_under_a_new_title(library: Library, site: S
 def test_two_links_with_the_same_title_are_two_files(library: Library, site: Site) -> None:
     for path in ("/a", "/b", "/c"):
         assert add_link(library, site.page(path, f"<title>Home</title><p>{path}</p>")) == "added"
-    assert sorted(file.name for file in library.files.all()) == ["Home (2).html", "Home (3).html", "Home.html"]
+    assert sorted(file.name for file in library.files.all()) == [
+        "Home (2).html",
+        "Home (3).html",
+        "Home.html",
+    ]
     own = library.incoming / "own"
     own.write_text("<p>My own.")
     assert library.intake.add(own, "Home.html").outcome == "replaced"  # a person's own file goes by its name
@@ -76,7 +80,9 @@ def test_a_link_into_the_network_is_refused_unless_allowed(library: Library, sit
     with pytest.raises(InputError, match="is an address of this computer"):
         sources.from_link(link, library.incoming, NOTHING, max_mb=5)
     with pytest.raises(TooLargeError):
-        sources.from_link(site.page("/large", b"x" * 1_000_001, "text/plain"), library.incoming, INSIDE, max_mb=1)
+        sources.from_link(
+            site.page("/large", b"x" * 1_000_001, "text/plain"), library.incoming, INSIDE, max_mb=1
+        )
     assert site.asked == [("/large", f"127.0.0.1:{site.port}")]
     assert list(library.incoming.iterdir()) == []
 
@@ -121,7 +127,9 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     (root / "below" / "a.md").write_text("# changed")
     assert [
         added.outcome
-        for added in library.intake.take(sources.from_folder(str(root / "below"), library.incoming, allowed, max_mb=5))
+        for added in library.intake.take(
+            sources.from_folder(str(root / "below"), library.incoming, allowed, max_mb=5)
+        )
     ] == ["replaced"]
     assert text_of(library, "a (2).md") == "# changed"
 
@@ -159,9 +167,13 @@ def database(tmp_path: Path) -> str:
     address = f"sqlite:///{tmp_path / 'data' / 'peaks.db'}"
     engine = sqlalchemy.create_engine(address)
     with engine.begin() as connection:
-        connection.execute(sqlalchemy.text("CREATE TABLE peaks (id INTEGER, name TEXT, height REAL, note TEXT)"))
         connection.execute(
-            sqlalchemy.text("INSERT INTO peaks VALUES (1, 'Grey', 940.5, NULL), (2, 'Black', 871, 'steep; wet')")
+            sqlalchemy.text("CREATE TABLE peaks (id INTEGER, name TEXT, height REAL, note TEXT)")
+        )
+        connection.execute(
+            sqlalchemy.text(
+                "INSERT INTO peaks VALUES (1, 'Grey', 940.5, NULL), (2, 'Black', 871, 'steep; wet')"
+            )
         )
     engine.dispose()
     return address
@@ -172,7 +184,9 @@ def query(library: Library, address: str, sql: str, allowed: AllowedSources) -> 
     return added.outcome
 
 
-def test_every_row_of_a_query_says_what_its_values_are(library: Library, tmp_path: Path, database: str) -> None:
+def test_every_row_of_a_query_says_what_its_values_are(
+    library: Library, tmp_path: Path, database: str
+) -> None:
     allowed = AllowedSources(folders=(tmp_path / "data",))
     assert query(library, database, "SELECT * FROM peaks ORDER BY id;", allowed) == "added"
     assert text_of(library, "peaks from peaks.txt").split("\n\n")[1:3] == [
@@ -191,7 +205,9 @@ def test_every_row_of_a_query_says_what_its_values_are(library: Library, tmp_pat
 @pytest.mark.parametrize(
     "sql", ["DELETE FROM peaks", "SELECT 1; DELETE FROM peaks", "PRAGMA query_only = OFF", "", "WITH x AS"]
 )
-def test_only_what_reads_is_asked_of_a_database(library: Library, tmp_path: Path, database: str, sql: str) -> None:
+def test_only_what_reads_is_asked_of_a_database(
+    library: Library, tmp_path: Path, database: str, sql: str
+) -> None:
     before = (tmp_path / "data" / "peaks.db").read_bytes()
     with pytest.raises(InputError):
         query(library, database, sql, AllowedSources(folders=(tmp_path,)))
@@ -199,7 +215,9 @@ def test_only_what_reads_is_asked_of_a_database(library: Library, tmp_path: Path
     assert list(library.incoming.iterdir()) == []
 
 
-def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_path: Path, database: str) -> None:
+def test_a_query_that_writes_in_disguise_writes_nothing(
+    library: Library, tmp_path: Path, database: str
+) -> None:
     with pytest.raises(InputError, match="readonly"):
         query(
             library,
@@ -212,10 +230,14 @@ def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_pa
 def test_a_kind_of_database_that_reads_any_file_is_refused() -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy")
     with pytest.raises(InputError, match="type duckdb cannot be read"):
-        sources._check_server(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
+        sources._check_server(
+            sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True)
+        )
 
 
-def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, library: Library, tmp_path: Path, database: str) -> None:
+def test_a_query_without_end_is_ended(
+    monkeypatch: pytest.MonkeyPatch, library: Library, tmp_path: Path, database: str
+) -> None:
     monkeypatch.setattr("ragcore.readers.database.SECONDS", 0.1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(InputError, match="interrupted"):
@@ -228,7 +250,9 @@ def test_a_query_may_have_colons_in_its_texts(library: Library, tmp_path: Path, 
     assert text_of(library, "rows from peaks.txt").split("\n\n")[1] == 'a: {"a":1}; b: :b; c: ::c; d: :d:'
 
 
-def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library, tmp_path: Path, database: str) -> None:
+def test_a_database_is_read_only_where_files_and_links_may_lead(
+    library: Library, tmp_path: Path, database: str
+) -> None:
     for address in (database, "sqlite://", "sqlite:////etc/passwd"):
         with pytest.raises(InputError, match="is not among the files"):
             query(library, address, "SELECT 1", AllowedSources(folders=(tmp_path / "other",)))
@@ -249,7 +273,8 @@ def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library
 
 
 @pytest.mark.parametrize(
-    ("driver", "named"), [("postgresql+pg8000", "host"), ("mysql+pymysql", "host"), ("postgresql+psycopg2", "hostaddr")]
+    ("driver", "named"),
+    [("postgresql+pg8000", "host"), ("mysql+pymysql", "host"), ("postgresql+psycopg2", "hostaddr")],
 )
 def test_checked_database_address_is_the_one_connected_to(
     library: Library, monkeypatch: pytest.MonkeyPatch, driver: str, named: str
@@ -270,7 +295,9 @@ def test_checked_database_address_is_the_one_connected_to(
     monkeypatch.setitem(sys.modules, driver.partition("+")[2], Driver(driver))
     addresses = iter(["8.8.8.8", "127.0.0.1"])
     monkeypatch.setattr(
-        socket, "getaddrinfo", lambda *_args, **_more: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(addresses), 0))]
+        socket,
+        "getaddrinfo",
+        lambda *_args, **_more: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(addresses), 0))],
     )
     with pytest.raises(InputError, match="not today"):
         query(library, f"{driver}://ann:hush@db.example/db", "SELECT 1", NOTHING)
@@ -278,7 +305,9 @@ def test_checked_database_address_is_the_one_connected_to(
     assert SILENT_SECONDS in given[0].values()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pg8000 leaves its socket to the collector
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # pg8000 leaves its socket to the collector
 def test_a_database_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pg8000")
     monkeypatch.setattr("ragcore.readers.database.SILENT_SECONDS", 0.2)
@@ -297,7 +326,9 @@ def test_a_database_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: p
         ("""SELECT 'b"c;' AS "x;y", 1 AS z""", 'x;y: b"c;; z: 1'),
     ],
 )
-def test_a_query_may_have_semicolons_in_its_texts(library: Library, tmp_path: Path, database: str, sql: str, row: str) -> None:
+def test_a_query_may_have_semicolons_in_its_texts(
+    library: Library, tmp_path: Path, database: str, sql: str, row: str
+) -> None:
     assert query(library, database, sql, AllowedSources(folders=(tmp_path,))) == "added"
     assert text_of(library, "rows from peaks.txt").split("\n\n")[1] == row
 
@@ -342,7 +373,9 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
         ("a.md", "memory://reports/a.md"),
         ("b.txt", "memory://reports/below/b.txt"),
     ]
-    (again,) = library.intake.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed, max_mb=5))
+    (again,) = library.intake.take(
+        sources.from_storage(f"{storage}/a.md", library.incoming, allowed, max_mb=5)
+    )
     assert again.outcome == "duplicate"
     with pytest.raises(InputError, match="no documents at"):
         library.intake.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
@@ -384,7 +417,8 @@ def test_file_deleted_from_storage_before_its_turn_is_named(storage: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "address", ["memory://secret/d.md", "memory://reports/../secret/d.md", "memory://reportsandmore", "s3://x"]
+    "address",
+    ["memory://secret/d.md", "memory://reports/../secret/d.md", "memory://reportsandmore", "s3://x"],
 )
 def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, address: str) -> None:
     with pytest.raises(InputError, match="may not be read here"):
@@ -392,11 +426,16 @@ def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, 
 
 
 @pytest.mark.parametrize(
-    "address", ["file:///etc/passwd", "local:///etc", "/etc", "simplecache::memory://reports", "ftp://x/y", "http://x"]
+    "address",
+    ["file:///etc/passwd", "local:///etc", "/etc", "simplecache::memory://reports", "ftp://x/y", "http://x"],
 )
 def test_what_is_no_storage_is_refused_whatever_is_allowed(tmp_path: Path, address: str) -> None:
     with pytest.raises(InputError, match="is not the address of a storage"):
-        list(sources.from_storage(address, tmp_path, AllowedSources(storage=("file:///", "local:///", address)), max_mb=5))
+        list(
+            sources.from_storage(
+                address, tmp_path, AllowedSources(storage=("file:///", "local:///", address)), max_mb=5
+            )
+        )
 
 
 def test_what_is_too_large_is_not_even_copied(library: Library, tmp_path: Path, storage: str) -> None:

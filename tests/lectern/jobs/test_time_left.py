@@ -9,10 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.jobs.time_left import FILE_SECONDS, GUESSES, SCHEMA, WINDOWS, Costs, TimeLeft, kind_of, read_costs, remember
+from lectern.jobs.time_left import (
+    FILE_SECONDS,
+    GUESSES,
+    SCHEMA,
+    WINDOWS,
+    Costs,
+    TimeLeft,
+    kind_of,
+    read_costs,
+    remember,
+)
 from ragcore.sql.sqlite import SQLiteDatabase
 
-# A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
+# A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by
+# then.
 RECORDED = json.loads(Path(__file__).with_name("recorded_progress.json").read_text("utf-8"))
 GROUP = 8_000  # characters
 
@@ -41,7 +52,8 @@ def clock() -> Clock:
 
 
 def replay(costs: Costs) -> list[tuple[float, float, float]]:
-    """For each moment: seconds since the beginning, seconds left by the estimate, and the share on the bar."""
+    """For each moment: seconds since the beginning, seconds left by the estimate, and the share on the
+    bar."""
     clock = Clock()
     estimate = TimeLeft(costs, RECORDED["name"], RECORDED["bytes"], clock=clock)
     seen, before, last, all_characters = [], 0, 0.0, RECORDED["characters"]
@@ -85,8 +97,16 @@ def test_slow_pages_are_estimated_from_the_pace_so_far(clock: Clock) -> None:
 
 
 def test_remaining_time_falls_without_progress_and_grows_overdue(clock: Clock) -> None:
-    estimate, told = TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock), []
-    for clock.now in (0.0, 4.0, 8.0, 12.0):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
+    estimate, told = (
+        TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock),
+        [],
+    )
+    for clock.now in (
+        0.0,
+        4.0,
+        8.0,
+        12.0,
+    ):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
         told.append(estimate.seconds_left)
     assert told == pytest.approx([30.1, 26.1, 24.0, 26.0])
     estimate.report_embedding(1_000_000, 2e-5)
@@ -118,11 +138,15 @@ def test_passages_from_an_earlier_worker_count_as_done(clock: Clock) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.integers(0, 1000), st.integers(0, 1000), st.floats(0, 100)), max_size=20),
+    st.lists(
+        st.tuples(st.booleans(), st.integers(0, 1000), st.integers(0, 1000), st.floats(0, 100)), max_size=20
+    ),
     st.integers(0, 10_000),
     st.floats(1e-9, 1e-2),
 )
-def test_bar_only_grows_and_time_is_never_negative(steps: list[tuple[bool, int, int, float]], size: int, each: float) -> None:
+def test_bar_only_grows_and_time_is_never_negative(
+    steps: list[tuple[bool, int, int, float]], size: int, each: float
+) -> None:
     clock = Clock()
     estimate = TimeLeft(costs_of(embed=each), "a.txt", size, 0.3, clock=clock)
     bar = [estimate.fraction]

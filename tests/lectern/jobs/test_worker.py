@@ -79,7 +79,9 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     assert drafts_of(library, file.id) == 0
     found = library.store.nodes([node.id_ for node in nodes])
     expected = HashEmbedding().embed_passages([node.text for node in nodes])
-    assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(found, expected, strict=True))
+    assert all(
+        node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(found, expected, strict=True)
+    )
 
 
 def test_heartbeat_age_uses_the_shared_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,13 +114,18 @@ def test_file_with_unreadable_scans_is_ready_and_can_be_reread(
     monkeypatch.setenv("PATH", str(folder))
     end_readers()
     try:
-        file = library.intake.add(scanned(tmp_path / "mixed.pdf", "=Typed.", SENTENCES[0], SENTENCES[1]), "mixed.pdf").file
+        file = library.intake.add(
+            scanned(tmp_path / "mixed.pdf", "=Typed.", SENTENCES[0], SENTENCES[1]), "mixed.pdf"
+        ).file
         assert worker_of(library).run_once()
         row = library.files.get(file.id)
         assert row is not None
         assert (row.stage, row.problem and row.problem.what) == (
             Stage.READY,
-            "In mixed.pdf there are only pictures on pages 2 and 3, and no text recognition (OCR) is installed.",
+            (
+                "In mixed.pdf there are only pictures on pages 2 and 3, and no text recognition (OCR) is "
+                "installed."
+            ),
         )
         assert library.store.document(file.id).text == "Typed."
         (folder / "tesseract").symlink_to(str(real))
@@ -147,7 +154,9 @@ def test_of_a_replaced_file_only_changed_passages_are_embedded(library: Library)
     assert library.files.get(file.id).passages == len(library.store) == 100  # type: ignore[union-attr]
 
 
-def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passages_row_and_drafts_change_together_or_not_at_all(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = add(library, paragraphs(400), "long.txt")
 
     def dying(file_id: str, worker: str, **told: object) -> bool:
@@ -193,7 +202,9 @@ def test_file_stopped_while_embedding_leaves_nothing_stored(library: Library) ->
 
 
 @pytest.mark.parametrize("act", ["queue.stop", "remove"])
-def test_file_stopped_just_before_storing_is_not_stored(act: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_stopped_just_before_storing_is_not_stored(
+    act: str, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = add(library, paragraphs(10), "notes.txt")
     advance = library.files.claimed.advance
 
@@ -210,7 +221,9 @@ def test_file_stopped_just_before_storing_is_not_stored(act: str, library: Libra
     assert row is None if act == "remove" else row is not None and row.stage is Stage.STOPPED
 
 
-@pytest.mark.parametrize("stage", ["loading the embedder", "splitting", "fetching the bytes", "making ready what is stored"])
+@pytest.mark.parametrize(
+    "stage", ["loading the embedder", "splitting", "fetching the bytes", "making ready what is stored"]
+)
 def test_stop_works_within_two_seconds_while_a_step_takes_long(
     stage: str, in_folder: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +303,9 @@ def test_parallel_deletions_each_report_their_own_bytes(in_folder: Library) -> N
         worker_of(in_folder).run_once()
     before = disk_bytes(in_folder.folder)
     with ThreadPoolExecutor(2) as two:
-        freed = [deleted.bytes_freed for deleted in two.map(in_folder.delete_file, [file.id for file in files[:2]])]
+        freed = [
+            deleted.bytes_freed for deleted in two.map(in_folder.delete_file, [file.id for file in files[:2]])
+        ]
     assert min(freed) > 0.3 * max(freed)
     assert sum(freed) == pytest.approx(before - disk_bytes(in_folder.folder), rel=0.02)
 
@@ -302,7 +317,9 @@ def test_deletion_during_a_rebuild_reports_the_freed_bytes(in_folder: Library) -
     while worker.run_once():
         pass
     in_folder.rebuilds.start(chunk_size=18)
-    rebuilder = Rebuilder(in_folder.files, in_folder.store, Embedders(HashEmbedding()), "w", ThreadPoolExecutor(1))
+    rebuilder = Rebuilder(
+        in_folder.files, in_folder.store, Embedders(HashEmbedding()), "w", ThreadPoolExecutor(1)
+    )
     assert rebuilder.run_once(lambda: True)  # after the first document
     first = min(in_folder.files.all(), key=lambda file: file.added)
     before = disk_bytes(in_folder.folder)
@@ -361,7 +378,9 @@ def test_a_damaged_vector_is_made_anew(in_folder: Library) -> None:
     for file in (sound, damaged):
         nodes = library.store.nodes(library.store.passage_ids(file.id))
         expected = HashEmbedding().embed_passages([node.text for node in nodes])
-        assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, expected, strict=True))
+        assert all(
+            node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, expected, strict=True)
+        )
 
 
 def test_vector_repair_gives_way_to_files_and_continues_later(in_folder: Library) -> None:
@@ -398,9 +417,15 @@ def test_remaining_time_of_a_mixed_queue_is_within_factor_two(in_folder: Library
             make_pdf(tmp_path / f"{number}.pdf", [paragraphs(20, f"lamp{number}{page}") for page in range(4)])
             for number in range(2)
         ),
-        *(make_docx(tmp_path / f"{number}.docx", paragraphs(400, f"wheel{number}").split("\n\n")) for number in range(3)),
+        *(
+            make_docx(tmp_path / f"{number}.docx", paragraphs(400, f"wheel{number}").split("\n\n"))
+            for number in range(3)
+        ),
         make_rtf(tmp_path / "a.rtf", paragraphs(160, "barrel").split("\n\n")),
-        make_xlsx(tmp_path / "a.xlsx", {"Lamps": [["lamp", "nights"], *([f"The lamp {n}", str(n)] for n in range(400))]}),
+        make_xlsx(
+            tmp_path / "a.xlsx",
+            {"Lamps": [["lamp", "nights"], *([f"The lamp {n}", str(n)] for n in range(400))]},
+        ),
         make_text(tmp_path / "long.txt", paragraphs(300, "mast")),
     ]
     for path in given:
@@ -457,7 +482,9 @@ def meanwhile(library: Library, unwrapped: type[Files]) -> Worker:
 
 
 def stages(library: Library) -> dict[str, str]:
-    return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
+    return {
+        file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()
+    }
 
 
 def test_zip_replaced_during_its_last_file_is_unpacked_again(library: Library) -> None:
@@ -490,7 +517,10 @@ def test_zip_without_news_stays_visible_until_it_is_refused(library: Library) ->
         while meanwhile(library, Looked).run_once():
             pass
     assert seen == [{"all.zip": "storing", "lamp.txt": "ready"}]
-    assert stages(library) == {"all.zip": "Everything in all.zip is already in your library.", "lamp.txt": "ready"}
+    assert stages(library) == {
+        "all.zip": "Everything in all.zip is already in your library.",
+        "lamp.txt": "ready",
+    }
 
 
 def test_worker_that_lost_a_zip_keeps_what_the_next_unpacked(library: Library) -> None:

@@ -1,4 +1,5 @@
-"""What an answer waits for is known while it has no words: its passages, and what its language model is doing."""
+"""What an answer waits for is known while it has no words: its passages, and what its language model is
+doing."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def runs(tmp_path: Path, server: ScriptedServer) -> Iterator[AnswerRuns]:
         path = library.incoming / "tower.txt"
         path.write_text(" ".join(f"The tower of town {n} has {n} lamps." for n in range(90)), "utf-8")
         library.intake.add(path, path.name)
-        assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+        assert Worker(
+            library.files, library.store, library.embedder, lambda: library.settings.ingest
+        ).run_once()
         yield AnswerRuns(library)
 
 
@@ -61,7 +64,9 @@ def seen(run: Run, condition: Callable[[], bool]) -> CallInFlight:
     return call
 
 
-def test_passages_and_token_count_are_known_while_model_reads(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_passages_and_token_count_are_known_while_model_reads(
+    runs: AnswerRuns, server: ScriptedServer
+) -> None:
     server.faults.append(Fault(delay=SILENCE))
     run = ask(runs)
     call = seen(run, lambda: run.call is not None)
@@ -78,7 +83,9 @@ def test_passages_and_token_count_are_known_while_model_reads(runs: AnswerRuns, 
     assert "stage" not in trace.spans("llm")[0].to_dict()
 
 
-def test_remaining_seconds_fall_by_the_speed_of_past_answers(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_remaining_seconds_fall_by_the_speed_of_past_answers(
+    runs: AnswerRuns, server: ScriptedServer
+) -> None:
     server.faults.append(Fault(delay=SILENCE))
     assert ask(runs).wait(30)
     speed = runs._library.llm().speed
@@ -105,7 +112,9 @@ def test_no_remaining_time_if_a_model_is_slower_than_before(runs: AnswerRuns, se
     assert run.wait(30)
 
 
-def test_condensed_follow_up_reports_reading_before_passages(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_condensed_follow_up_reports_reading_before_passages(
+    runs: AnswerRuns, server: ScriptedServer
+) -> None:
     first = ask(runs)
     assert first.wait(30)
     server.faults.append(Fault(delay=SILENCE))
@@ -127,7 +136,9 @@ def test_call_waits_for_another_if_the_server_is_full(runs: AnswerRuns, server: 
     assert second.wait(30)
 
 
-def test_a_call_whose_words_are_not_the_answers_is_said_to_write(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_a_call_whose_words_are_not_the_answers_is_said_to_write(
+    runs: AnswerRuns, server: ScriptedServer
+) -> None:
     first = ask(runs)
     assert first.wait(30)
     server.words_per_second = 5
@@ -143,10 +154,17 @@ def call(model: str, prompt: str, **facts: object) -> Span:
 
 def test_what_a_server_remembers_of_a_prompt_is_not_read_again() -> None:
     read = ReadPrompts()
-    read.add(Span("query", children=[call("a", "Be brief. One. Two.", cached_tokens=0), call("b", "Be brief. Three.")]))
+    read.add(
+        Span(
+            "query",
+            children=[call("a", "Be brief. One. Two.", cached_tokens=0), call("b", "Be brief. Three.")],
+        )
+    )
     assert read.unread(call("a", "Be brief. One. Four.")) == "Four."
     assert read.unread(call("a", "Be brief. One. Two.")) == ""
-    assert read.unread(call("b", "Be brief. Three.")) == "Be brief. Three."  # its server does not say that it remembers
+    assert (
+        read.unread(call("b", "Be brief. Three.")) == "Be brief. Three."
+    )  # its server does not say that it remembers
     assert read.unread(call("a", "Answer.")) == "Answer."
 
 

@@ -1,4 +1,5 @@
-"""A replay: every way of chatting asked the same questions, each with its own history, and told apart by what it did."""
+"""A replay: every way of chatting asked the same questions, each with its own history, and told apart by what
+it did."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ import pytest
 from lectern.db.prompt_versions import built_in
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.chat_mode_replay import MAX_LANES, MODES, Lane, Replay, Replays, ToolUse, find_lack, steps_of
+from lectern.runs.chat_mode_replay import (
+    MAX_LANES,
+    MODES,
+    Lane,
+    Replay,
+    Replays,
+    ToolUse,
+    find_lack,
+    steps_of,
+)
 from lectern.schema import Ask, Retrieval
 from lectern.settings import AppSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
@@ -27,7 +37,11 @@ from ragcore.schema import Document, TextNode
 
 FIRST, SECOND = "Who built the tower?", "And how high is it?"
 WHOLE = "How high is the tower?"
-TEXTS = ("The tower was built by Ada Penrose in 1871.", "The tower is forty metres high.", "The cellar holds barrels.")
+TEXTS = (
+    "The tower was built by Ada Penrose in 1871.",
+    "The tower is forty metres high.",
+    "The cellar holds barrels.",
+)
 
 
 def obedient(call: LLMCall) -> Line:
@@ -94,11 +108,15 @@ def test_each_mode_tells_what_it_did_with_each_question(open_library: list[Libra
     assert replay.questions == (FIRST, SECOND)
     assert [one.mode for one in replay.lanes] == list(MODES)
     did = {
-        one.mode: [(cell.steps.rewritten, cell.steps.passages, cell.steps.tools) for cell in one.cells if cell.steps]
+        one.mode: [
+            (cell.steps.rewritten, cell.steps.passages, cell.steps.tools) for cell in one.cells if cell.steps
+        ]
         for one in replay.lanes
     }
     called = ToolUse("query_engine_tool", '{"input": "tower"}')
-    steps = [ToolUse("query_engine_tool", json.dumps({"input": f"about: {asked}"})) for asked in (FIRST, SECOND)]
+    steps = [
+        ToolUse("query_engine_tool", json.dumps({"input": f"about: {asked}"})) for asked in (FIRST, SECOND)
+    ]
     assert did == {
         "simple": [(None, None, ())] * 2,
         "condense_question": [(None, 3, ()), (WHOLE, 3, ())],
@@ -130,7 +148,9 @@ def test_a_mode_remembers_its_own_answers_and_no_other(open_library: list[Librar
     replays.start(talk, ["simple", "context"])
     whole(replays, talk)
     seen = {
-        (logged.prompt, str(logged.variables["query_str"])): [message.content for message in logged.call.history]
+        (logged.prompt, str(logged.variables["query_str"])): [
+            message.content for message in logged.call.history
+        ]
         for logged in llm.calls
     }
     assert seen == {
@@ -145,7 +165,9 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
-        if (broken_now.is_set() and call.prompt.name == "simple_chat") or call.prompt.name == "condense_question":
+        if (
+            broken_now.is_set() and call.prompt.name == "simple_chat"
+        ) or call.prompt.name == "condense_question":
             return LLMUnavailableError("Nobody answers.", hint="Start it.")
         return obedient(call)
 
@@ -156,14 +178,18 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     replays.start(talk, ["context", "condense_question", "simple"])
     replay = whole(replays, talk)
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
-    assert [cell.state for cell in lane(replay, "simple").cells] == ["failed"]  # what stands on its answer is not asked
+    assert [cell.state for cell in lane(replay, "simple").cells] == [
+        "failed"
+    ]  # what stands on its answer is not asked
     broken = lane(replay, "condense_question").cells
     assert [cell.state for cell in broken] == ["done", "failed"]
     assert broken[1].problem is not None
     assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
 
 
-def test_broken_lane_resumes_at_its_answer_without_other_calls(open_library: list[Library], tmp_path: Path) -> None:
+def test_broken_lane_resumes_at_its_answer_without_other_calls(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
@@ -187,17 +213,29 @@ def test_broken_lane_resumes_at_its_answer_without_other_calls(open_library: lis
     with pytest.raises(InputError, match="being replayed"):
         replays.go_on(talk, "simple")
     after = whole(replays, talk)
-    assert [(cell.question, cell.state) for cell in lane(after, "simple").cells] == [(FIRST, "done"), (SECOND, "done")]
+    assert [(cell.question, cell.state) for cell in lane(after, "simple").cells] == [
+        (FIRST, "done"),
+        (SECOND, "done"),
+    ]
     assert lane(after, "context") == lane(before, "context")
-    seen = [(str(call.variables["query_str"]), [message.content for message in call.call.history]) for call in llm.calls]
+    seen = [
+        (str(call.variables["query_str"]), [message.content for message in call.call.history])
+        for call in llm.calls
+    ]
     assert seen == [(FIRST, []), (SECOND, [FIRST, "simple_chat: an answer [1]"])]
 
 
-def test_only_the_broken_answer_of_a_changed_chat_is_repeated(open_library: list[Library], tmp_path: Path) -> None:
+def test_only_the_broken_answer_of_a_changed_chat_is_repeated(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
-        return LLMUnavailableError("Nobody answers.", hint="Start it.") if broken_now.is_set() else obedient(call)
+        return (
+            LLMUnavailableError("Nobody answers.", hint="Start it.")
+            if broken_now.is_set()
+            else obedient(call)
+        )
 
     library = library_with(open_library, tmp_path, ScriptedLLM(faulty))
     runs = AnswerRuns(library)
@@ -209,10 +247,14 @@ def test_only_the_broken_answer_of_a_changed_chat_is_repeated(open_library: list
     first = library.conversations.messages(talk)[1]
     assert runs.retry(first.id, ask=Ask("What holds the cellar?", chat_mode="context")).wait(30)
     replays.go_on(talk, "simple")
-    assert [(cell.question, cell.state) for cell in lane(whole(replays, talk), "simple").cells] == [(FIRST, "done")]
+    assert [(cell.question, cell.state) for cell in lane(whole(replays, talk), "simple").cells] == [
+        (FIRST, "done")
+    ]
 
 
-def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[Library], tmp_path: Path) -> None:
+def test_what_waits_when_a_replay_is_stopped_is_never_asked(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     slow, go_on = threading.Event(), threading.Event()
 
     class Slow(ScriptedLLM):
@@ -238,12 +280,19 @@ def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[L
 
 def test_a_rewriting_that_changes_nothing_is_none() -> None:
     condensed = Span("condense", {"question": FIRST})
-    assert steps_of(Span("chat", {"question": FIRST, "mode": "context"}, children=[condensed])).rewritten is None
-    assert steps_of(Span("chat", {"question": SECOND, "mode": "context"}, children=[condensed])).rewritten == FIRST
+    assert (
+        steps_of(Span("chat", {"question": FIRST, "mode": "context"}, children=[condensed])).rewritten is None
+    )
+    assert (
+        steps_of(Span("chat", {"question": SECOND, "mode": "context"}, children=[condensed])).rewritten
+        == FIRST
+    )
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Library], tmp_path: Path, every: bool) -> None:
+def test_stop_keeps_what_there_is_and_asks_nothing_more(
+    open_library: list[Library], tmp_path: Path, every: bool
+) -> None:
     reached, go_on = threading.Event(), threading.Event()
 
     class Slow(ScriptedLLM):
@@ -275,7 +324,9 @@ def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Libra
     assert not replays.busy
     assert [cell.state for cell in lane(replay, "simple").cells] == ["stopped"]
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
-    assert Replays(library, AnswerRuns(library)).get(talk) == replay  # as another process reads it, or this one after a restart
+    assert (
+        Replays(library, AnswerRuns(library)).get(talk) == replay
+    )  # as another process reads it, or this one after a restart
 
 
 def now(replays: Replays, talk: str) -> Replay:
@@ -284,7 +335,9 @@ def now(replays: Replays, talk: str) -> Replay:
     return replay
 
 
-def test_a_replay_is_in_no_list_and_goes_with_its_conversation(open_library: list[Library], tmp_path: Path) -> None:
+def test_a_replay_is_in_no_list_and_goes_with_its_conversation(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     library = library_with(open_library, tmp_path, None)
     runs, conversations = AnswerRuns(library), library.conversations
     replays, talk = Replays(library, runs), talked(library, runs)
@@ -301,7 +354,9 @@ def test_a_replay_is_in_no_list_and_goes_with_its_conversation(open_library: lis
     assert replays.get(talk) is None
 
 
-def test_price_of_a_conversation_grows_with_its_questions(open_library: list[Library], tmp_path: Path) -> None:
+def test_price_of_a_conversation_grows_with_its_questions(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
@@ -315,14 +370,18 @@ def test_price_of_a_conversation_grows_with_its_questions(open_library: list[Lib
     assert replays.price(talk, []).calls == 0
 
 
-def test_price_of_a_replay_follows_token_prices_and_prompts(open_library: list[Library], tmp_path: Path) -> None:
+def test_price_of_a_replay_follows_token_prices_and_prompts(
+    open_library: list[Library], tmp_path: Path
+) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
     before = replays.price(talk, ["context"])
     library.update_settings(AppSettings(price=PriceSettings(prompt_million=1.0)))
     assert replays.price(talk, ["context"]).money == pytest.approx(before.prompt_tokens / 1e6)
-    library.prompts.save("context_chat", tuple(f"{text} {'and more ' * 50}" for text in built_in("context_chat").texts))
+    library.prompts.save(
+        "context_chat", tuple(f"{text} {'and more ' * 50}" for text in built_in("context_chat").texts)
+    )
     assert replays.price(talk, ["context"]).prompt_tokens > before.prompt_tokens + 100
 
 
@@ -342,6 +401,8 @@ def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library
     ("extractive", "functions", "missing"),
     [(True, False, {"simple": "model"}), (False, False, {"openai": "functions"}), (False, True, {})],
 )
-def test_what_a_model_lacks_for_a_way_is_known_before(extractive: bool, functions: bool, missing: dict[str, str]) -> None:
+def test_what_a_model_lacks_for_a_way_is_known_before(
+    extractive: bool, functions: bool, missing: dict[str, str]
+) -> None:
     model = LLMMetadata("any", is_function_calling_model=functions, is_extractive=extractive)
     assert {mode: lack for mode in MODES if (lack := find_lack(mode, model))} == missing

@@ -1,4 +1,5 @@
-"""What an answer takes, said before: the calls that are then made, the time that such answers took, and who is asked first."""
+"""What an answer takes, said before: the calls that are then made, the time that such answers took, and who
+is asked first."""
 
 from __future__ import annotations
 
@@ -43,7 +44,10 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.schema import ChatMessage, MessageRole
 
 MODES = [mode.value for mode in ResponseMode]
-TALK = [ChatMessage(MessageRole.USER, "Who built the tower?"), ChatMessage(MessageRole.ASSISTANT, "Ada Penrose.")]
+TALK = [
+    ChatMessage(MessageRole.USER, "Who built the tower?"),
+    ChatMessage(MessageRole.ASSISTANT, "Ada Penrose."),
+]
 
 
 def obedient(call: LLMCall) -> str:
@@ -69,7 +73,9 @@ def open_library(tmp_path: Path) -> Iterator[Callable[[ScriptedLLM], Library]]:
                 path = library.incoming / name
                 path.write_text(text, "utf-8")
                 library.intake.add(path, name)
-            while Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once():
+            while Worker(
+                library.files, library.store, library.embedder, lambda: library.settings.ingest
+            ).run_once():
                 continue
         return library
 
@@ -156,7 +162,8 @@ def test_thousands_of_passages_are_priced_fast_and_accurately(tmp_path: Path) ->
     library = Library(tmp_path, embedder=HashEmbedding(), llm=llm)
     path = library.incoming / "long.txt"
     path.write_text(
-        "\n\n".join(f"Entry {n}. " + "The lamp burns the oil of whales. " * (9 + n % 9) for n in range(2400)), "utf-8"
+        "\n\n".join(f"Entry {n}. " + "The lamp burns the oil of whales. " * (9 + n % 9) for n in range(2400)),
+        "utf-8",
     )
     library.intake.add(path, "long.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
@@ -178,14 +185,18 @@ def test_thousands_of_passages_are_priced_fast_and_accurately(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_without_a_look_at_the_passages_it_is_hardly_less(open_library: Callable[[ScriptedLLM], Library], mode: str) -> None:
+def test_without_a_look_at_the_passages_it_is_hardly_less(
+    open_library: Callable[[ScriptedLLM], Library], mode: str
+) -> None:
     library = open_library(ScriptedLLM(obedient))
     ask = Ask("How many lamps has the tower?", chat_mode=None, response_mode=mode)
     assert at_most(library, ask).tokens >= price(library, ask).tokens
     assert at_most(library, ask).calls >= price(library, ask).calls
 
 
-def facts(read: int, written: int, seconds: float, *, calls: int = 1, mode: str = "compact", model: str = "m") -> AnswerFacts:
+def facts(
+    read: int, written: int, seconds: float, *, calls: int = 1, mode: str = "compact", model: str = "m"
+) -> AnswerFacts:
     return AnswerFacts(mode, mode, calls, seconds, 6, 100, read, written, model=model)
 
 
@@ -218,7 +229,8 @@ def test_the_time_is_learned_from_answers_and_never_negative(
 
 def test_reading_and_writing_speeds_come_from_varied_answers() -> None:
     history = [
-        facts(r, w, r * 0.002 + w * 0.05) for r, w in ((500, 40), (8000, 60), (900, 500), (4000, 300), (300, 20), (6000, 90))
+        facts(r, w, r * 0.002 + w * 0.05)
+        for r, w in ((500, 40), (8000, 60), (900, 500), (4000, 300), (300, 20), (6000, 90))
     ]
     said = habits(history, "m", "compact").seconds(10_000, 50)
     assert said == pytest.approx(22.5, rel=0.15)
@@ -235,17 +247,26 @@ def test_answers_in_the_same_way_count_before_others() -> None:
 def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
     path = library.incoming / "long.txt"
-    path.write_text("\n\n".join(f"Entry {n} tells of the lamp of tower {n % 17}. " * 9 for n in range(120)), "utf-8")
+    path.write_text(
+        "\n\n".join(f"Entry {n} tells of the lamp of tower {n % 17}. " * 9 for n in range(120)), "utf-8"
+    )
     library.intake.add(path, "long.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     few = Ask("Which tower has the lamp?", chat_mode=None, top_k=2)
     assert AnswerRuns(library).start(library.conversations.create("query").id, few).wait(30)
-    little, all_of_it = price(library, few), price(library, replace(few, response_mode="tree_summarize", reading="everything"))
+    little, all_of_it = (
+        price(library, few),
+        price(library, replace(few, response_mode="tree_summarize", reading="everything")),
+    )
     assert little.calls == all_of_it.calls == 1
     assert little.prompt_tokens < 1200 < 8000 < all_of_it.prompt_tokens
     assert little.seconds is not None
     assert all_of_it.seconds is not None
-    closely, skimmed, written = 1200, all_of_it.prompt_tokens - 1200, 10 * little.completion_tokens  # in tokens that are read
+    closely, skimmed, written = (
+        1200,
+        all_of_it.prompt_tokens - 1200,
+        10 * little.completion_tokens,
+    )  # in tokens that are read
     assert all_of_it.completion_tokens == little.completion_tokens
     longer = (closely + 0.16 * skimmed + written) / (little.prompt_tokens + written)
     assert all_of_it.seconds == pytest.approx(little.seconds * longer, rel=0.05)
@@ -255,13 +276,17 @@ def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> N
 def test_a_recording_says_nothing_about_the_time_on_this_machine() -> None:
     played = replace(facts(1000, 100, 60.0), recorded=1_700_000_000.0)
     assert habits([played], "m", "compact") == Habits()
-    assert habits([played, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
+    assert habits([played, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(
+        2.0, rel=0.1
+    )
 
 
 def test_answer_that_waited_for_the_embedder_is_not_a_sample() -> None:
     waited = replace(facts(1000, 100, 60.0), unready=True)
     assert habits([waited], "m", "compact") == Habits()
-    assert habits([waited, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
+    assert habits([waited, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(
+        2.0, rel=0.1
+    )
 
 
 def test_price_basis_changes_with_settings_and_prompts(
@@ -304,8 +329,12 @@ def test_parallel_answers_share_the_speed_of_one_computer() -> None:
     assert [each.seconds for each in at_once(four, 1)] == [40.0] * 4
     assert [each.seconds for each in at_once(four, 2)] == [20.0] * 4
     assert [each.seconds for each in at_once(four, 8)] == [10.0] * 4
-    # While both are answered each has half of the speed: the first ends after 20 s, and the rest of the second takes 20 s more.
-    assert [each.seconds for each in at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9, 30.0)], 1)] == [20.0, 40.0]
+    # While both are answered each has half of the speed: the first ends after 20 s, and the rest of the
+    # second takes 20 s more.
+    assert [each.seconds for each in at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9, 30.0)], 1)] == [
+        20.0,
+        40.0,
+    ]
     assert together_at_once(four, 1) == Price(4, 40, 20, 40.0)
     assert together_at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9, 30.0)], 8) == Price(4, 40, 14, 30.0)
     assert together_at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9)], 1).seconds is None

@@ -1,4 +1,5 @@
-"""Stage mode: what was recorded comes again as it was, at its own pace, with no model, no embedder and no document."""
+"""Stage mode: what was recorded comes again as it was, at its own pace, with no model, no embedder and no
+document."""
 
 from __future__ import annotations
 
@@ -54,7 +55,12 @@ MADE = Recording(
 # Its source was found after it was written.
 WHEN = CheckedSentence(0, 8, "In 1871.", "supported", 0, "The tower", 3.0)
 FOLLOW_UP = replace(
-    MADE, before=("Who built it?",), ask=Ask("And when?"), pieces=((0.0, "In 1871."),), text="In 1871. [1]", sentences=(WHEN,)
+    MADE,
+    before=("Who built it?",),
+    ask=Ask("And when?"),
+    pieces=((0.0, "In 1871."),),
+    text="In 1871. [1]",
+    sentences=(WHEN,),
 )
 
 
@@ -67,7 +73,9 @@ class Absent(HashEmbedding):
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library(tmp_path / "library", embedder=Absent(), llm=ScriptedLLM())  # a model without a reply: asking it fails
+    opened = Library(
+        tmp_path / "library", embedder=Absent(), llm=ScriptedLLM()
+    )  # a model without a reply: asking it fails
     opened.update_settings(opened.settings.model_copy(update={"stage": True}))
     yield opened
     opened.close()
@@ -100,7 +108,12 @@ def test_recorded_question_gives_the_recorded_answer_and_facts(library: Library,
     ended(run)
     message = library.conversations.message(run.message_id)
     assert message is not None
-    assert (message.text, message.state, message.sources, message.ask) == ("Ada Penrose. [1]", "done", (SOURCE,), MADE.ask)
+    assert (message.text, message.state, message.sources, message.ask) == (
+        "Ada Penrose. [1]",
+        "done",
+        (SOURCE,),
+        MADE.ask,
+    )
     assert message.facts == replace(MADE.facts, recorded=MADE.created)
     trace = library.conversations.trace(run.message_id)
     assert trace is not None
@@ -132,12 +145,16 @@ def test_any_other_question_is_answered_as_usual(library: Library, folder: Path)
     other = ended(runs.start(library.conversations.create().id, Ask("Hello", chat_mode="simple")))
     assert not isinstance(other, PlayedRun)
     library.update_settings(library.settings.model_copy(update={"stage": False}))
-    assert not isinstance(ended(runs.start(library.conversations.create().id, Ask("Who built it?"))), PlayedRun)
+    assert not isinstance(
+        ended(runs.start(library.conversations.create().id, Ask("Who built it?"))), PlayedRun
+    )
 
 
 def test_stop_keeps_what_was_played(library: Library, tmp_path: Path) -> None:
     write([replace(MADE, pieces=((0.0, "Ada "), (600.0, "Penrose.")))], tmp_path / "slow")
-    run = RecordedOrLiveRuns(library, tmp_path / "slow").start(library.conversations.create().id, Ask("Who built it?"))
+    run = RecordedOrLiveRuns(library, tmp_path / "slow").start(
+        library.conversations.create().id, Ask("Who built it?")
+    )
     for piece in run.follow():
         if piece:
             run.stop()
@@ -177,7 +194,10 @@ class Clock:
         self.moment += seconds
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=8).map(sorted), st.lists(st.floats(0, 30), min_size=8, max_size=8))
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=8).map(sorted),
+    st.lists(st.floats(0, 30), min_size=8, max_size=8),
+)
 def test_each_piece_comes_at_its_time_and_never_before(times: list[float], delays: list[float]) -> None:
     """`delays` are what the reader takes over each piece; one that is late by then comes at once."""
     clock = Clock()
@@ -216,14 +236,23 @@ def test_a_file_that_is_no_recording_says_how_to_make_one(tmp_path: Path, text: 
     assert "lectern record" in caught.value.hint
 
 
-# Those that are shipped. Where one of these fails after a change of what an answer is: `lectern record` makes them anew.
+# Those that are shipped. Where one of these fails after a change of what an answer is: `lectern record` makes
+# them anew.
 
 SHIPPED = recordings(RECORDED)
 
 
 def test_shipped_recordings_cover_chat_and_every_response_mode() -> None:
     modes = {one.ask.chat_mode for one in SHIPPED if one.ask.chat_mode}
-    assert modes == {"simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"}
+    assert modes == {
+        "simple",
+        "condense_question",
+        "context",
+        "condense_plus_context",
+        "react",
+        "openai",
+        "best",
+    }
     for mode in modes:
         assert next_questions(SHIPPED, [], chat=True, mode=mode) == [CHAT[0]]
         assert next_questions(SHIPPED, [CHAT[0]], chat=True, mode=mode) == [CHAT[1]]
@@ -249,11 +278,20 @@ def test_the_price_in_stage_mode_is_what_the_recording_took(library: Library) ->
 
 def test_shipped_recordings_take_as_long_as_a_model_in_each_mode() -> None:
     by_mode = {one.ask.response_mode: one for one in SHIPPED if not one.ask.chat_mode}
-    assert {mode: one.facts.seconds > 1 for mode, one in by_mode.items()} == {mode: mode != "no_text" for mode in by_mode}
-    replies = {mode: [call.facts["reply"] for call in one.trace.spans("llm")] for mode, one in by_mode.items()}
+    assert {mode: one.facts.seconds > 1 for mode, one in by_mode.items()} == {
+        mode: mode != "no_text" for mode in by_mode
+    }
+    replies = {
+        mode: [call.facts["reply"] for call in one.trace.spans("llm")] for mode, one in by_mode.items()
+    }
     assert len(replies["refine"]) == by_mode["refine"].facts.passages_used > 1
     assert len(replies["tree_summarize"]) >= 3  # two leaves and a root
-    assert len(replies["accumulate"]) == by_mode["accumulate"].facts.passages_used > len(replies["compact_accumulate"]) > 1
+    assert (
+        len(replies["accumulate"])
+        == by_mode["accumulate"].facts.passages_used
+        > len(replies["compact_accumulate"])
+        > 1
+    )
     assert len({one.facts.model for one in SHIPPED}) == 1
     assert sum((RECORDED / one.name).stat().st_size for one in SHIPPED) < 500_000
 
@@ -280,7 +318,8 @@ def test_a_shipped_recording_is_whole_and_names_what_made_it(one: Recording) -> 
 
 
 def within(kept: Any, read: Any) -> bool:
-    """Whether all that is in the file was understood; what has been added to answers since is as it always was."""
+    """Whether all that is in the file was understood; what has been added to answers since is as it always
+    was."""
     if isinstance(kept, dict):
         return all(name in read and within(value, read[name]) for name, value in kept.items())
     return bool(kept == read)

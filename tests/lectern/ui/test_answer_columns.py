@@ -10,7 +10,8 @@ from ragcore.text.word_diff import word_differences
 def test_column_states_the_expected_cost_like_an_answer() -> None:
     facts = AnswerFacts("compact", "compact", 6, 1.84, 6, 1340, 2000, 310, expected=Price(6, 2000, 400, 10.0))
     assert (
-        answer_columns._cost(facts) == "6 calls · 2,310 tokens · 1.8\N{NO-BREAK SPACE}s (about 10\N{NO-BREAK SPACE}s expected)"
+        answer_columns._cost(facts)
+        == "6 calls · 2,310 tokens · 1.8\N{NO-BREAK SPACE}s (about 10\N{NO-BREAK SPACE}s expected)"
     )
 
 

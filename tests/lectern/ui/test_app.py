@@ -12,7 +12,8 @@ def test_run_leaves_module_search_paths_intact_for_threads() -> None:
         [
             sys.executable,
             "-c",
-            "import sys; from app import SCREENS; from streamlit.runtime.scriptrunner.exec_code import modified_sys_path\n"
+            "import sys; from app import SCREENS; from streamlit.runtime.scriptrunner.exec_code import "
+            "modified_sys_path\n"
             "before = list(sys.path)\n"
             "with modified_sys_path(str(SCREENS / 'shell.py')): assert sys.path == before\n"
             "assert sys.path == before",

@@ -1,4 +1,5 @@
-"""How an answer was made is told as it was: how many calls there were, and what was done with the passages."""
+"""How an answer was made is told as it was: how many calls there were, and what was done with the
+passages."""
 
 from __future__ import annotations
 

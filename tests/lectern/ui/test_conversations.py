@@ -20,7 +20,9 @@ TIMES = [
     datetime(2026, 2, 28, 23, 30, tzinfo=UTC),
     datetime(2025, 2, 28, 12, 0, tzinfo=UTC),
 ]
-FOUND = [Conversation(str(number), "chat", "", 0.0, moment.timestamp()) for number, moment in enumerate(TIMES)]
+FOUND = [
+    Conversation(str(number), "chat", "", 0.0, moment.timestamp()) for number, moment in enumerate(TIMES)
+]
 
 
 def grouped(zone: str) -> list[tuple[str, str]]:
@@ -59,7 +61,8 @@ def test_they_stand_under_the_days_and_months_of_the_reader(zone: str, groups: l
 
 
 @pytest.mark.parametrize(
-    ("language", "month"), [("de", "Februar 2025"), ("es", "Febrero de 2025"), ("fr", "Février 2025"), ("zh", "2025年2月")]
+    ("language", "month"),
+    [("de", "Februar 2025"), ("es", "Febrero de 2025"), ("fr", "Février 2025"), ("zh", "2025年2月")],
 )
 def test_a_month_is_named_in_the_language_of_the_reader(language: str, month: str) -> None:
     set_request_language(language)

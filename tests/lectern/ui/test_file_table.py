@@ -11,7 +11,9 @@ SOURCE = Source(1, "n", "f", "rules.txt", 0, 4, "text")
 
 
 def test_list_keeps_its_lines_and_citations_link() -> None:
-    row = _row(MESSAGE, FileAnswer("rules.txt", "We take <these>:\n- Dogs [1]\n- Cats [2]", "found"), {1: SOURCE})
+    row = _row(
+        MESSAGE, FileAnswer("rules.txt", "We take <these>:\n- Dogs [1]\n- Cats [2]", "found"), {1: SOURCE}
+    )
     assert "We take &lt;these&gt;:<br>- Dogs <a href=" in row
     assert "</a><br>- Cats [2]" in row
 

@@ -22,7 +22,13 @@ def test_row_about_skipped_files_is_neither_failed_nor_read() -> None:
     def row(problem: Problem) -> FileRow:
         return FileRow("1", "project", "", "", 0, 0.0, Stage.FAILED, 0, 0, 0, 0, problem)
 
-    passed = row(Problem.of(PassedOverError("One file in project was passed over.", hint="Add it by itself.")))
+    passed = row(
+        Problem.of(PassedOverError("One file in project was passed over.", hint="Add it by itself."))
+    )
     assert (passed.state, labels.file_facts(passed), _unreadable(passed)) == ("passed", "Skipped", False)
     failed = row(Problem.of(UnreadableFileError("It is empty.", hint="Save it again.")))
-    assert (failed.state, labels.file_facts(failed), _unreadable(failed)) == ("failed", "Could not be read", True)
+    assert (failed.state, labels.file_facts(failed), _unreadable(failed)) == (
+        "failed",
+        "Could not be read",
+        True,
+    )

@@ -61,7 +61,9 @@ def list_sentences() -> list[Message]:
 
 @cache
 def compile_patterns() -> list[i18n.Template]:
-    return i18n.templates(Message(message.id, message.id, auto_comments=[RAGCORE_TEXT]) for message in list_sentences())
+    return i18n.templates(
+        Message(message.id, message.id, auto_comments=[RAGCORE_TEXT]) for message in list_sentences()
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +87,9 @@ def test_every_text_is_translated(code: str) -> None:
     assert catalogues.untranslated(load_catalogue(code)) == []
     assert [message.id for message in found.values() if message.fuzzy] == []
     assert {
-        message.id: message.auto_comments for message in found.values() if RAGCORE_TEXT in message.auto_comments
+        message.id: message.auto_comments
+        for message in found.values()
+        if RAGCORE_TEXT in message.auto_comments
     }.keys() == {message.id for message in read_template().values() if RAGCORE_TEXT in message.auto_comments}
 
 
@@ -93,7 +97,9 @@ def test_every_text_is_translated(code: str) -> None:
 def test_a_translation_has_the_places_and_the_forms_of_its_text(code: str) -> None:
     translations = entries(load_catalogue(code))
     wrong = [
-        message.id for message in translations if any(message_texts(message)[1]) and not _fits(message, load_catalogue(code))
+        message.id
+        for message in translations
+        if any(message_texts(message)[1]) and not _fits(message, load_catalogue(code))
     ]
     assert wrong == []
 
@@ -102,9 +108,12 @@ def _fits(message: Message, catalogue: Catalog) -> bool:
     english, translated = message_texts(message)
     if len(english) == 1:
         return placeholders(translated[0]) == placeholders(english[0])
-    both = placeholders(english[0]) & placeholders(english[1]) - {"number"}  # the form for one may do without the number
+    both = placeholders(english[0]) & placeholders(english[1]) - {
+        "number"
+    }  # the form for one may do without the number
     return len(translated) == catalogue.num_plurals and all(
-        both <= placeholders(form) <= placeholders(english[0]) | placeholders(english[1]) for form in translated
+        both <= placeholders(form) <= placeholders(english[0]) | placeholders(english[1])
+        for form in translated
     )
 
 
@@ -124,12 +133,15 @@ def test_markdown_survives_translation(code: str) -> None:
 
 
 def test_no_text_is_looked_up_when_a_module_is_loaded() -> None:
-    """The language is the session's, so a text must be looked up when it is shown. Pages run for each session."""
+    """The language is the session's, so a text must be looked up when it is shown. Pages run for each
+    session."""
     early = [
         f"{path.relative_to(UI)}:{call.lineno}"
         for path in UI.rglob("*.py")
         for call in _run_at_import(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("_", "ngettext")
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("_", "ngettext")
     ]
     assert early == []
 
@@ -139,7 +151,11 @@ def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
     inner: list[ast.AST] = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
         decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-        inner = [*decorators, *node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+        inner = [
+            *decorators,
+            *node.args.defaults,
+            *(default for default in node.args.kw_defaults if default is not None),
+        ]
     for child in inner:
         yield from _run_at_import(child)
 
@@ -177,7 +193,16 @@ y = "no sentence"
 
 @pytest.mark.parametrize(
     ("tag", "code"),
-    [("de-AT", "de"), ("zh-Hans-CN", "zh"), ("zh_TW", "zh"), ("FR", "fr"), ("it", ""), ("", ""), (None, ""), ("den", "")],
+    [
+        ("de-AT", "de"),
+        ("zh-Hans-CN", "zh"),
+        ("zh_TW", "zh"),
+        ("FR", "fr"),
+        ("it", ""),
+        ("", ""),
+        (None, ""),
+        ("den", ""),
+    ],
 )
 def test_a_browsers_word_for_a_language(tag: str | None, code: str) -> None:
     assert supported_language(tag) == code
@@ -216,7 +241,11 @@ def test_missing_translation_or_language_shows_english() -> None:
 
 def test_a_translation_that_could_not_be_filled_is_not_used() -> None:
     catalogue = Catalog(locale="de")
-    for english, german in {"{a} is gone.": "{b} ist weg.", "{a} came.": "{a kam.", "{a} went.": "{a} ging."}.items():
+    for english, german in {
+        "{a} is gone.": "{b} ist weg.",
+        "{a} came.": "{a kam.",
+        "{a} went.": "{a} ging.",
+    }.items():
         catalogue.add(english, german)
     catalogue.add(("{a} bird", "{a} birds"), ("ein Vogel", "{b} Vögel"))
     found = compile_catalogue(drop_broken_translations(catalogue))
@@ -246,7 +275,12 @@ def test_a_catalogue_is_merged_without_losing_a_translation(tmp_path: Path) -> N
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
     set_request_language(code)
-    point, group = {"de": (",", "."), "es": (",", "."), "fr": (",", "\N{NARROW NO-BREAK SPACE}"), "zh": (".", ",")}[code]
+    point, group = {
+        "de": (",", "."),
+        "es": (",", "."),
+        "fr": (",", "\N{NARROW NO-BREAK SPACE}"),
+        "zh": (".", ","),
+    }[code]
     assert i18n.numeral(1234567) == f"1{group}234{group}567"
     assert i18n.numeral(0.5, 2) == f"0{point}50"
     file = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
@@ -272,7 +306,9 @@ def shape(template: str) -> str:
 def filled(template: str, values: list[str]) -> str:
     given = iter(values)
     parts = Formatter().parse(template)
-    return "".join(literal + ("" if name is None else next(given)) for literal, name, _spec, _conversion in parts)
+    return "".join(
+        literal + ("" if name is None else next(given)) for literal, name, _spec, _conversion in parts
+    )
 
 
 def test_error_uses_the_reader_s_language_with_its_values() -> None:
@@ -319,30 +355,51 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
 
 def test_sentences_that_are_said_together_are_each_known() -> None:
     set_request_language("de")
-    assert translate("Check the address. a.txt is empty.") == f"{translate('Check the address.')} a.txt ist leer."
+    assert (
+        translate("Check the address. a.txt is empty.")
+        == f"{translate('Check the address.')} a.txt ist leer."
+    )
     assert translate("Words of nobody. Check the address.") == "Words of nobody. Check the address."
 
 
 @pytest.mark.parametrize(
     ("text", "german"),
     [
-        ("a.rar is a RAR archive, which cannot be read.", "a.rar ist ein RAR-Archiv und kann nicht gelesen werden."),
-        ("a.docx could not be read: its part b.xml is missing.", "a.docx konnte nicht gelesen werden: der Teil b.xml fehlt."),
+        (
+            "a.rar is a RAR archive, which cannot be read.",
+            "a.rar ist ein RAR-Archiv und kann nicht gelesen werden.",
+        ),
+        (
+            "a.docx could not be read: its part b.xml is missing.",
+            "a.docx konnte nicht gelesen werden: der Teil b.xml fehlt.",
+        ),
         (
             "a.zip was not unpacked: it would unpack to more than 2,000 MB.",
             "a.zip wurde nicht entpackt: Es würde entpackt mehr als 2,000 MB ergeben.",
         ),
         (
-            "a.pdf has no text in its one page: it is a scan, or holds only pictures, and no text was found in them.",
+            (
+                "a.pdf has no text in its one page: it is a scan, or holds only pictures, and no text was "
+                "found in them."
+            ),
             "a.pdf enthält auf einer Seite keinen Text: Es ist ein Scan oder enthält nur Bilder,"
             " und darin wurde kein Text gefunden.",
         ),
-        ("a/b.exe is a .exe file, which cannot be read.", "a/b.exe ist eine .exe-Datei und kann nicht gelesen werden."),
+        (
+            "a/b.exe is a .exe file, which cannot be read.",
+            "a/b.exe ist eine .exe-Datei und kann nicht gelesen werden.",
+        ),
         (
             "The library in a on b is being written by another program, which has not finished.",
-            "Die Bibliothek in a on b wird gerade von einem anderen Programm geschrieben, das noch nicht fertig ist.",
+            (
+                "Die Bibliothek in a on b wird gerade von einem anderen Programm geschrieben, das noch "
+                "nicht fertig ist."
+            ),
         ),
-        ("a.txt could not be read: nobody knows why.", "a.txt konnte nicht gelesen werden: nobody knows why."),
+        (
+            "a.txt could not be read: nobody knows why.",
+            "a.txt konnte nicht gelesen werden: nobody knows why.",
+        ),
     ],
 )
 def test_sentence_part_uses_the_reader_s_language_too(text: str, german: str) -> None:
@@ -353,11 +410,15 @@ def test_sentence_part_uses_the_reader_s_language_too(text: str, german: str) ->
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
     set_request_language(code)
-    kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for what, _type in legacy._KINDS.values()]
+    kinds = [what for _first, what, _kind in file_type._NO_READER] + [
+        what for what, _type in legacy._KINDS.values()
+    ]
     left = [what for what in kinds if what in translate(f"x is {what}, which cannot be read.")]
     assert left == []
     extra = 'x.doc is {}, which is read once the extra "legacy" is installed: pip install "lectern[legacy]".'
-    assert [what for what, _type in legacy._KINDS.values() if "once the extra" in translate(extra.format(what))] == []
+    assert [
+        what for what, _type in legacy._KINDS.values() if "once the extra" in translate(extra.format(what))
+    ] == []
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -368,7 +429,9 @@ def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None
             passed = [f"{number}/.b/node_modules/c" for number in range(count)]
             error = file_listing.passed_over_error("papers", {kind: passed})
             assert error is not None
-            assert not [english for english in (one, many, "skipped", "more") if english in translate(error.what)]
+            assert not [
+                english for english in (one, many, "skipped", "more") if english in translate(error.what)
+            ]
 
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])

@@ -1,4 +1,5 @@
-"""An index that is made in the background says how far it is, and leaves nothing behind when it is stopped or fails."""
+"""An index that is made in the background says how far it is, and leaves nothing behind when it is stopped or
+fails."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def test_a_copy_of_an_index_is_made_file_by_file(shelf: Indexes, tmp_path: Path)
     library, seen = with_files(tmp_path, 4), []
 
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
-        return shelf.duplicate(MAIN, library, "Twin", lambda fraction: (seen.append(fraction), told(fraction))[1]), None
+        return shelf.duplicate(
+            MAIN, library, "Twin", lambda fraction: (seen.append(fraction), told(fraction))[1]
+        ), None
 
     creations = IndexCreations()
     creation = ended(creations, creations.start("Twin", make))
@@ -62,7 +65,12 @@ def test_a_copy_of_an_index_is_made_file_by_file(shelf: Indexes, tmp_path: Path)
 
 
 def test_one_that_is_stopped_halfway_leaves_nothing(shelf: Indexes, tmp_path: Path) -> None:
-    library, creations, half, go_on = with_files(tmp_path, 4), IndexCreations(), threading.Event(), threading.Event()
+    library, creations, half, go_on = (
+        with_files(tmp_path, 4),
+        IndexCreations(),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         def slow(fraction: float) -> None:
@@ -86,7 +94,9 @@ def test_one_that_is_stopped_halfway_leaves_nothing(shelf: Indexes, tmp_path: Pa
     library.close()
 
 
-@pytest.mark.parametrize("error", [InputError("There is already an index called Twin.", hint="Choose another."), KeyError("x")])
+@pytest.mark.parametrize(
+    "error", [InputError("There is already an index called Twin.", hint="Choose another."), KeyError("x")]
+)
 def test_one_that_fails_says_why_and_is_not_busy_any_more(error: Exception) -> None:
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         raise error
@@ -94,6 +104,8 @@ def test_one_that_fails_says_why_and_is_not_busy_any_more(error: Exception) -> N
     creations = IndexCreations()
     creation = ended(creations, creations.start("Twin", make))
     assert creation.problem is not None
-    assert creation.problem.what == ("The index could not be made." if isinstance(error, KeyError) else error.what)  # type: ignore[attr-defined]
+    assert creation.problem.what == (
+        "The index could not be made." if isinstance(error, KeyError) else error.what
+    )  # type: ignore[attr-defined]
     creations.forget(creation.id)
     assert creations.get(creation.id) is None

@@ -10,7 +10,9 @@ from lectern.schema import AnswerFacts, Price, Source
 from lectern.settings import ChatMode, ResponseMode
 from lectern.ui import labels
 
-FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
+FACTS = AnswerFacts(
+    "compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny"
+)
 MB, S = "\N{NO-BREAK SPACE}MB", "\N{NO-BREAK SPACE}s"
 FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
 
@@ -22,7 +24,8 @@ def test_every_mode_and_stage_has_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bytes_", "said"), [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.21 GB")]
+    ("bytes_", "said"),
+    [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.21 GB")],
 )
 def test_sizes(bytes_: int, said: str) -> None:
     assert labels.size(bytes_) == said.replace(" ", "\N{NO-BREAK SPACE}")
@@ -51,7 +54,10 @@ def test_times(seconds: float, said: str) -> None:
 def test_the_line_under_an_answer() -> None:
     assert labels.answer_facts(FACTS) == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
-    assert labels.answer_facts(quoted) == f"Compact · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
+    assert (
+        labels.answer_facts(quoted)
+        == f"Compact · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
+    )
 
 
 def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
@@ -59,10 +65,17 @@ def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
     assert labels.cost_facts(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
     assert labels.answer_facts(paid).startswith(f"Compact · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · ")
     expected = replace(paid, expected=Price(2, 2000, 400, 10.0, 1.7))
-    assert labels.cost_facts(expected) == ["2 calls", "2,310 tokens", f"1.8{S} (about 10{S} expected)", "€1.64"]
+    assert labels.cost_facts(expected) == [
+        "2 calls",
+        "2,310 tokens",
+        f"1.8{S} (about 10{S} expected)",
+        "€1.64",
+    ]
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
     assert labels.cost_facts(no_idea) == labels.cost_facts(paid)
-    assert labels.cost_facts(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [f"1.8{S}"]  # no time was said
+    assert labels.cost_facts(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [
+        f"1.8{S}"
+    ]  # no time was said
     assert labels.cost_facts(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
     assert labels.cost_facts(replace(FACTS, expected=Price(2, 2000, 400))) == [
         "2 calls",
@@ -72,13 +85,20 @@ def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
 
 def test_the_line_under_a_file() -> None:
     assert labels.file_facts(FILE) == f"Ready · 12 pages · 340 passages · 2.3{MB}"
-    assert labels.file_facts(replace(FILE, page_word="slide")) == f"Ready · 12 slides · 340 passages · 2.3{MB}"
-    assert labels.file_facts(replace(FILE, stage=Stage.READING, done=3, total=12)) == f"Reading · 3 of 12 pages · 2.3{MB}"
+    assert (
+        labels.file_facts(replace(FILE, page_word="slide")) == f"Ready · 12 slides · 340 passages · 2.3{MB}"
+    )
+    assert (
+        labels.file_facts(replace(FILE, stage=Stage.READING, done=3, total=12))
+        == f"Reading · 3 of 12 pages · 2.3{MB}"
+    )
     assert labels.file_facts(replace(FILE, stage=Stage.EMBEDDING, done=20, total=340)).startswith(
         "Indexing · 20 of 340 passages"
     )
     assert labels.file_facts(replace(FILE, stage=Stage.STOPPED)) == f"Stopped · 2.3{MB}"
-    unpacking = replace(FILE, name="a.zip", stage=Stage.READING, done=1_200_000, total=2_400_000, seconds_left=21.0)
+    unpacking = replace(
+        FILE, name="a.zip", stage=Stage.READING, done=1_200_000, total=2_400_000, seconds_left=21.0
+    )
     assert labels.file_facts(unpacking) == f"Reading · 1.2{MB} of 2.4{MB} · about 20{S} left · 2.3{MB}"
 
 

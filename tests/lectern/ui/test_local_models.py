@@ -1,4 +1,5 @@
-"""The language models on this computer: downloaded, used and deleted from the settings, and offered below quotes."""
+"""The language models on this computer: downloaded, used and deleted from the settings, and offered below
+quotes."""
 
 from __future__ import annotations
 
@@ -47,8 +48,12 @@ def downloads(library: Library, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatc
     content = hub.files["tiny.gguf"]
     assert isinstance(content, bytes)
     published = hashlib.sha256(content).hexdigest()
-    tiny = CatalogueModel("Tiny", "maker/tiny", "a1", "tiny.gguf", len(content), published, "MIT", "https://x/y", 1, 1)
-    huge = CatalogueModel("Huge", "maker/huge", "b2", "huge.gguf", 10**15, published, "MIT", "https://x/y", 29, 1)
+    tiny = CatalogueModel(
+        "Tiny", "maker/tiny", "a1", "tiny.gguf", len(content), published, "MIT", "https://x/y", 1, 1
+    )
+    huge = CatalogueModel(
+        "Huge", "maker/huge", "b2", "huge.gguf", 10**15, published, "MIT", "https://x/y", 29, 1
+    )
     downloads = ModelDownloads(models_folder(library.folder), (huge, tiny), endpoint=hub.url)
     monkeypatch.setattr(resources, "model_downloads", lambda: downloads)
     return downloads
@@ -168,7 +173,11 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
 
 
 def test_model_is_offered_below_the_last_quotes_without_answer(library: Library) -> None:
-    messages = [answer("a", NO_MODEL["en"]), answer("b", "Am Montag. [1]", "closest"), answer("quote", "On Monday. [1]")]
+    messages = [
+        answer("a", NO_MODEL["en"]),
+        answer("b", "Am Montag. [1]", "closest"),
+        answer("quote", "On Monday. [1]"),
+    ]
     assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
     assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None
     assert answer_for_offer([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None

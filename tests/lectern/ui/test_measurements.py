@@ -10,9 +10,17 @@ from lectern.db.evaluation_scores import METRICS
 from lectern.db.evaluations import EvalRun, Scored
 from lectern.schema import Ask
 from lectern.ui.i18n import set_request_language
-from lectern.ui.widgets.measurements import DEFAULT_NAME, NamedRun, _figure_name, _setting_name, found_sentence
+from lectern.ui.widgets.measurements import (
+    DEFAULT_NAME,
+    NamedRun,
+    _figure_name,
+    _setting_name,
+    found_sentence,
+)
 
-RUN = EvalRun("r", "s", "Ten [passages]", Ask("", None), answering=False, model="", created=0.0, state="done", done=3)
+RUN = EvalRun(
+    "r", "s", "Ten [passages]", Ask("", None), answering=False, model="", created=0.0, state="done", done=3
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +46,9 @@ def test_a_figure_says_its_name_once(code: str) -> None:
 
 def test_one_sentence_says_how_many_passages_were_found() -> None:
     def measured(*hits: float | None) -> NamedRun:
-        scores = [Scored(f"q{n}", "?", {} if hit is None else {"hit_rate": hit}, 0.1) for n, hit in enumerate(hits)]
+        scores = [
+            Scored(f"q{n}", "?", {} if hit is None else {"hit_rate": hit}, 0.1) for n, hit in enumerate(hits)
+        ]
         return NamedRun(RUN, "Ten [passages]", scores)
 
     sentence = found_sentence(measured(1.0, 0.0, 0.5, None))

@@ -16,7 +16,8 @@ from lectern.ui.widgets import price
 
 
 @pytest.mark.parametrize(
-    ("tag", "beginning"), [(price.price_tag, "Compact: "), (price.highest_price_tag, "Per question, at most: ")]
+    ("tag", "beginning"),
+    [(price.price_tag, "Compact: "), (price.highest_price_tag, "Per question, at most: ")],
 )
 def test_a_price_that_is_not_known_at_once_is_waited_for(
     tag: Callable[[Ask], None], beginning: str, monkeypatch: pytest.MonkeyPatch

@@ -28,4 +28,10 @@ def test_equal_figures_are_not_called_chance(first: list[float], second: list[fl
 
 
 def test_no_difference_has_no_sign() -> None:
-    assert [_with_sign(value) for value in (-0.001, 0.0, 0.001, 0.25, -0.25)] == ["0.00", "0.00", "0.00", "+0.25", "-0.25"]
+    assert [_with_sign(value) for value in (-0.001, 0.0, 0.001, 0.25, -0.25)] == [
+        "0.00",
+        "0.00",
+        "0.00",
+        "+0.25",
+        "-0.25",
+    ]

@@ -59,10 +59,35 @@ def test_nothing_in_an_answer_loads_links_or_draws(text: str) -> None:
 
 HOSTILE = st.lists(
     st.sampled_from(
-        ["[x](https://e.example)", "![x](https://e.example)", "<https://e.example>", "\\", "`", "``", "```", "~~~", "\n"]
+        [
+            "[x](https://e.example)",
+            "![x](https://e.example)",
+            "<https://e.example>",
+            "\\",
+            "`",
+            "``",
+            "```",
+            "~~~",
+            "\n",
+        ]
     )
     | st.sampled_from(
-        ["[1]", "[2]", "[", "]", "(", ")", "!", "*", " ", "| a |", "- ", "> ", "a", "<img src=https://e.example>"]
+        [
+            "[1]",
+            "[2]",
+            "[",
+            "]",
+            "(",
+            ")",
+            "!",
+            "*",
+            " ",
+            "| a |",
+            "- ",
+            "> ",
+            "a",
+            "<img src=https://e.example>",
+        ]
     ),
     max_size=14,
 ).map("".join)
@@ -72,7 +97,9 @@ HOSTILE = st.lists(
 @given(HOSTILE)
 def test_nothing_in_an_answer_becomes_a_link_or_a_picture(text: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
-    shown = markdown.render(answer_md(text, {1: "#a"}, [Mark(len(text) // 3, len(text) * 2 // 3, "told", "#check-m.weak")]))
+    shown = markdown.render(
+        answer_md(text, {1: "#a"}, [Mark(len(text) // 3, len(text) * 2 // 3, "told", "#check-m.weak")])
+    )
     assert "<img" not in shown
     assert all(link in ("#a", "#check-m.weak") for link in re.findall(r'<a href="([^"]*)"', shown))
 
@@ -82,7 +109,9 @@ def test_a_block_of_code_ends_where_the_page_sees_its_end() -> None:
     assert shown.endswith(r"!\[x\](`https://evil.example/a.png`)")
 
 
-@pytest.mark.parametrize("text", ["_https://e.example/x_", r"https\://e.example", r"https:\/\/e.example", r"www\.e.example"])
+@pytest.mark.parametrize(
+    "text", ["_https://e.example/x_", r"https\://e.example", r"https:\/\/e.example", r"www\.e.example"]
+)
 def test_an_address_is_code_however_its_signs_are_written(text: str) -> None:
     assert "`" in answer_md(text)
 
@@ -104,7 +133,10 @@ def test_an_address_that_stands_for_no_letters_is_shown_as_it_is(host: str) -> N
 @pytest.mark.parametrize("list_item", ["- a\n  ", "1. a\n   ", "> a\n", "- > a\n  ", "a\n   "])
 def test_link_behind_a_code_block_ended_by_its_list_is_no_link(list_item: str, fence: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
-    for text in (f"{list_item}{fence}\n[x](https://evil.example)", f"{list_item}{fence}\n  b\n![x](https://evil.example)"):
+    for text in (
+        f"{list_item}{fence}\n[x](https://evil.example)",
+        f"{list_item}{fence}\n  b\n![x](https://evil.example)",
+    ):
         shown = markdown.render(answer_md(text))
         assert "<a" not in shown
         assert "<img" not in shown
@@ -126,7 +158,10 @@ def test_link_behind_a_code_block_ended_by_its_list_is_no_link(list_item: str, f
         ),
         ("https://аpple.example/\u202egnp.exe", ["https://xn--pple-43d.example/%E2%80%AEgnp.exe"]),
         ("https://bank.example@evil.example/ https://bank.example:443@evil.example", []),
-        ("javascript:alert(1) data:text/html,x file:///etc/passwd ftp://a.example vbscript:x JaVaScRiPt:x", []),
+        (
+            "javascript:alert(1) data:text/html,x file:///etc/passwd ftp://a.example vbscript:x JaVaScRiPt:x",
+            [],
+        ),
         ("https:// http://] https://[::1 https://:80", []),
         ("no address at all", []),
     ],
@@ -164,12 +199,19 @@ def test_what_a_model_escaped_itself_is_escaped_once() -> None:
 
 def test_number_that_does_not_continue_its_list_stays() -> None:
     assert answer_md("6. Bake it.\n\n4. Duties\n- Clean") == "6. Bake it.\n\n4\\. Duties\n- Clean"
-    for as_written in ("1. One\n2. Two\n\n3. Three", "6. Bake it.\n\nThen\n\n4. Duties", "3. Bake\n   long\n\n4. Cool"):
+    for as_written in (
+        "1. One\n2. Two\n\n3. Three",
+        "6. Bake it.\n\nThen\n\n4. Duties",
+        "3. Bake\n   long\n\n4. Cool",
+    ):
         assert answer_md(as_written) == as_written
 
 
 def test_citation_links_only_to_an_existing_passage() -> None:
-    assert answer_md("So it is [1][3], or not [2].", {1: "#a", 2: "#b"}) == "So it is [1](#a)\\[3\\], or not [2](#b)."
+    assert (
+        answer_md("So it is [1][3], or not [2].", {1: "#a", 2: "#b"})
+        == "So it is [1](#a)\\[3\\], or not [2](#b)."
+    )
 
 
 def test_citations_written_together_are_told_apart() -> None:
@@ -186,7 +228,10 @@ def test_a_citation_may_not_be_given_another_address() -> None:
 
 
 def test_code_stays_code_and_a_diagram_becomes_text() -> None:
-    assert answer_md("`a[1]:b`\n\n```python\nx[1] = '$'\n```", {1: "#a"}) == "`a[1]:b`\n\n```python\nx[1] = '$'\n```"
+    assert (
+        answer_md("`a[1]:b`\n\n```python\nx[1] = '$'\n```", {1: "#a"})
+        == "`a[1]:b`\n\n```python\nx[1] = '$'\n```"
+    )
     assert answer_md("```mermaid\ngraph TD\n```") == "```\ngraph TD\n```"
 
 
@@ -204,7 +249,10 @@ def test_headings_are_small_and_lists_and_emphasis_stay() -> None:
 
 
 def test_line_of_dashes_is_a_rule_and_makes_no_heading() -> None:
-    assert answer_md("Response 1: yes\n---------------------\nResponse 2: no") == "Response 1: yes\n\n---\n\nResponse 2: no"
+    assert (
+        answer_md("Response 1: yes\n---------------------\nResponse 2: no")
+        == "Response 1: yes\n\n---\n\nResponse 2: no"
+    )
     assert answer_md("so\n==") == "so\n\\=="
     assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
     assert answer_md("```\nso\n---\n```") == "```\nso\n---\n```"
@@ -212,7 +260,9 @@ def test_line_of_dashes_is_a_rule_and_makes_no_heading() -> None:
 
 def marked(text: str, *stretches: str) -> str:
     spans = [(text.index(stretch), text.index(stretch) + len(stretch)) for stretch in stretches]
-    return answer_md(text, {1: "#one"}, [Mark(start, end, "Weak: not all", "#check-m.weak") for start, end in spans])
+    return answer_md(
+        text, {1: "#one"}, [Mark(start, end, "Weak: not all", "#check-m.weak") for start, end in spans]
+    )
 
 
 AT = '(#check-m.weak "Weak\\: not all")'
@@ -220,7 +270,10 @@ AT = '(#check-m.weak "Weak\\: not all")'
 
 def test_marked_sentence_links_to_why_and_keeps_its_citation() -> None:
     text = "Gulls came [1]. There are 9 www.gulls. More."
-    assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 `www.gulls`.]{AT} More."
+    assert (
+        marked(text, "There are 9 www.gulls.")
+        == f"Gulls came [1](#one). [There are 9 `www.gulls`.]{AT} More."
+    )
 
 
 def test_mark_leaves_markdown_structure_unchanged() -> None:
@@ -242,7 +295,9 @@ PIECES = st.text(alphabet=ACTIVE + "ab1 \n\ue000\uf000")
 @example("", r"\\!a", "")
 def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, after: str) -> None:
     before, after = f"{before} ", f" {after}"
-    made = answer_md(before + said + after, {}, [Mark(len(before), len(before + said), "told", "#check-m.weak")])
+    made = answer_md(
+        before + said + after, {}, [Mark(len(before), len(before + said), "told", "#check-m.weak")]
+    )
     unmarked = answer_md(before + said + after)
     # Where the link begins or ends, these need no backslash any more, or need one.
     bare = _unescaped(unmarked)

@@ -17,7 +17,8 @@ LOOKS = ["session", "widget", "fill_widget", "fill_new_widget", "forget_widgets"
 
 
 def screen() -> None:
-    """Two buttons; the second is clicked while what the first does looks at the session, or while the screen is drawn."""
+    """Two buttons; the second is clicked while what the first does looks at the session, or while the screen
+    is drawn."""
     import streamlit as st
     from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
@@ -42,7 +43,9 @@ def screen() -> None:
         assert context
         assert context.script_requests
         clicked = WidgetStates(widgets=[WidgetState(id=each, trigger_value=True) for each in ids])
-        context.script_requests.request_rerun(RerunData(page_script_hash=context.page_script_hash, widget_states=clicked))
+        context.script_requests.request_rerun(
+            RerunData(page_script_hash=context.page_script_hash, widget_states=clicked)
+        )
 
     def first() -> None:
         told.append("first begins")
@@ -66,7 +69,12 @@ def screen() -> None:
 
 def opened(look: str) -> AppTest:
     page = AppTest.from_function(screen, default_timeout=60)
-    page.session_state.told, page.session_state.ids, page.session_state.look, page.session_state.drawing = [], [], look, False
+    page.session_state.told, page.session_state.ids, page.session_state.look, page.session_state.drawing = (
+        [],
+        [],
+        look,
+        False,
+    )
     page.run()
     page.session_state.ids.append(page.button[1].proto.id)
     page.session_state.told.clear()
@@ -81,7 +89,9 @@ def test_a_click_in_the_middle_of_what_another_does_waits(look: str) -> None:
     assert page.session_state.told == ["first begins", "first ends", "second", "drawing", "drawn"]
 
 
-@pytest.mark.parametrize("look", [look for look in LOOKS if look != "session"])  # which is looked up once in a run
+@pytest.mark.parametrize(
+    "look", [look for look in LOOKS if look != "session"]
+)  # which is looked up once in a run
 def test_a_click_while_the_screen_is_drawn_ends_the_drawing(look: str) -> None:
     page = opened(look)
     page.session_state.drawing = True
@@ -91,7 +101,8 @@ def test_a_click_while_the_screen_is_drawn_ends_the_drawing(look: str) -> None:
 
 
 def test_a_click_does_not_stop_what_another_does() -> None:
-    """With fast reruns it would: Streamlit then stops the script at its next look at the session, callback or not."""
+    """With fast reruns it would: Streamlit then stops the script at its next look at the session, callback or
+    not."""
     configuration = Path(__file__).parents[3] / ".streamlit" / "config.toml"
     assert tomllib.loads(configuration.read_text("utf-8"))["runner"]["fastReruns"] is False
 

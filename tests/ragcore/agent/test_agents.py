@@ -41,7 +41,9 @@ class Kind:
     def said(self, text: str) -> str:
         return said(text) if self.name == REACT else text
 
-    def made(self, *replies: str | Generation | Exception, tools: Any = None, **options: Any) -> tuple[Agent, ScriptedLLM]:
+    def made(
+        self, *replies: str | Generation | Exception, tools: Any = None, **options: Any
+    ) -> tuple[Agent, ScriptedLLM]:
         llm = caller(*replies, window=options.pop("window", 8192))
         return self.agent.from_tools(TOOLS if tools is None else tools, llm, **options), llm
 
@@ -53,16 +55,21 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 def history(agent: Agent) -> list[tuple[str, str]]:
     """What was said by person and model; calls of tools and their results left out."""
-    return [(m.role.value, m.content) for m in agent.chat_history if m.content and m.role in (USER, ASSISTANT)]
+    return [
+        (m.role.value, m.content) for m in agent.chat_history if m.content and m.role in (USER, ASSISTANT)
+    ]
 
 
 def test_agent_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
-    agent, llm = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7."))
+    agent, llm = kind.made(
+        kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7.")
+    )
     answer = agent.chat("1 + 2 + 4?")
     assert (str(answer), answer.end, len(llm.calls)) == ("It is 7.", End.ANSWERED, 3)
     assert [source.raw_output for source in answer.sources] == [3, 7]
     assert repr(answer.sources[0]) == (
-        "ToolOutput(content='3', tool_name='add', raw_input={'args': (), 'kwargs': {'a': 1, 'b': 2}}, raw_output=3)"
+        "ToolOutput(content='3', tool_name='add', raw_input={'args': (), 'kwargs': {'a': 1, 'b': 2}}, "
+        "raw_output=3)"
     )
     assert (answer.source_nodes, history(agent)) == ((), [("user", "1 + 2 + 4?"), ("assistant", "It is 7.")])
 
@@ -119,7 +126,10 @@ def test_results_and_arguments_stand_before_the_model_as_json(kind: Kind) -> Non
     (called, result) = contents(llm)[-2:]
     assert result[1].removeprefix("Observation: ") == '{"naïve": [null, true], "place": "b\'x\'"}'
     if kind.name == REACT:
-        assert called == ("assistant", 'Thought: I need a tool.\nAction: look\nAction Input: {"place": "b\'x\'"}')
+        assert called == (
+            "assistant",
+            'Thought: I need a tool.\nAction: look\nAction Input: {"place": "b\'x\'"}',
+        )
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
@@ -189,7 +199,10 @@ def test_the_answer_streams_and_tools_at_work_are_signs_of_life(kind: Kind) -> N
 def test_in_an_event_loop_it_does_the_same(kind: Kind) -> None:
     async def talk() -> list[str]:
         agent, _ = kind.made(
-            kind.act("add", {"a": 1, "b": 2}), kind.said("It is three."), kind.said("Bye."), kind.said("Well.")
+            kind.act("add", {"a": 1, "b": 2}),
+            kind.said("It is three."),
+            kind.said("Bye."),
+            kind.said("Well."),
         )
         first = await agent.achat("1 + 2?")
         stream = await agent.astream_chat("So?")
@@ -258,11 +271,16 @@ class Engine:
 def test_citations_count_through_the_passages_of_all_tools(kind: Kind) -> None:
     docs = QueryEngineTool.from_defaults(Engine([HITS[0], HITS[1]], [HITS[2], HITS[0]]), name="docs")
     agent, llm = kind.made(
-        kind.act("docs", {"input": "a"}), kind.act("docs", {"input": "b"}), kind.said("See [3]."), tools=[docs]
+        kind.act("docs", {"input": "a"}),
+        kind.act("docs", {"input": "b"}),
+        kind.said("See [3]."),
+        tools=[docs],
     )
     answer = agent.chat("What?")
     assert answer.source_nodes == (HITS[0], HITS[1], HITS[2])
-    results = [text.removeprefix("Observation: ") for role, text in contents(llm) if role in ("tool", "user")][-2:]
+    results = [
+        text.removeprefix("Observation: ") for role, text in contents(llm) if role in ("tool", "user")
+    ][-2:]
     assert results == ["fact 0 [1]. fact 1 [2].", "fact 2 [3]. fact 0 [1]."]
     stream = kind.made(
         kind.act("docs", {"input": "a"}),
@@ -323,7 +341,11 @@ def test_system_prompt_context_and_prefix_reach_the_model(kind: Kind) -> None:
     agent, llm = kind.made(kind.said("Aye."), system_prompt="Talk like a pirate.", context="The ship is red.")
     agent.chat("Hi")
     assert llm.calls[0].messages[0].content.startswith("Talk like a pirate.\n\nThe ship is red.")
-    prefix = [ChatMessage(MessageRole.SYSTEM, "Be brief."), ChatMessage(USER, "Example?"), ChatMessage(ASSISTANT, "So.")]
+    prefix = [
+        ChatMessage(MessageRole.SYSTEM, "Be brief."),
+        ChatMessage(USER, "Example?"),
+        ChatMessage(ASSISTANT, "So."),
+    ]
     agent, llm = kind.made(kind.said("Aye."), prefix_messages=prefix)
     agent.chat("Hi")
     assert llm.calls[0].messages[0].content.startswith("Be brief.")
@@ -337,7 +359,10 @@ def test_history_of_the_caller_is_unchanged_and_may_be_empty(kind: Kind) -> None
     agent.chat("First", given)
     assert len(given) == 2
     agent.chat("Second", [])
-    assert (contents(llm), history(agent)) == ([("user", "Second")], [("user", "Second"), ("assistant", "Two.")])
+    assert (contents(llm), history(agent)) == (
+        [("user", "Second")],
+        [("user", "Second"), ("assistant", "Two.")],
+    )
 
 
 def test_long_result_is_shortened_to_the_window_with_the_message(kind: Kind) -> None:
@@ -348,7 +373,12 @@ def test_long_result_is_shortened_to_the_window_with_the_message(kind: Kind) -> 
 
     before = [ChatMessage((USER, ASSISTANT)[n % 2], f"old{n} " * 50) for n in range(20)]
     agent, llm = kind.made(
-        kind.act("read", {}), kind.act("read", {}), kind.said("Long."), tools=[read], window=2000, chat_history=before
+        kind.act("read", {}),
+        kind.act("read", {}),
+        kind.said("Long."),
+        tools=[read],
+        window=2000,
+        chat_history=before,
     )
     answer = agent.chat("What does it say?")
     for logged in llm.calls:
@@ -388,7 +418,9 @@ def test_two_threads_may_use_one_agent() -> None:
         return "waited"
 
     def rule(call: Any) -> str:
-        return said(f"done {call.variables['query_str']}") if call.variables["observations"] else act("wait", {})
+        return (
+            said(f"done {call.variables['query_str']}") if call.variables["observations"] else act("wait", {})
+        )
 
     agent = ReActAgent.from_tools([wait], ScriptedLLM(rule))
 
@@ -403,7 +435,9 @@ def test_two_threads_may_use_one_agent() -> None:
         thread.join()
     talk_of_all = agent.chat_history
     assert len(talk_of_all) == 40
-    assert all(b.content == f"done {a.content}" for a, b in zip(talk_of_all[::2], talk_of_all[1::2], strict=True))
+    assert all(
+        b.content == f"done {a.content}" for a, b in zip(talk_of_all[::2], talk_of_all[1::2], strict=True)
+    )
 
 
 def test_model_without_function_calls_is_refused_with_a_hint() -> None:
@@ -442,7 +476,9 @@ def test_verbose_logs_each_step_and_nothing_is_printed(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with caplog.at_level("INFO", logger="ragcore.agent"):
-        ReActAgent.from_tools([add], ScriptedLLM([act("add", {"a": 1, "b": 2}), said("3.")]), verbose=True).chat("1 + 2?")
+        ReActAgent.from_tools(
+            [add], ScriptedLLM([act("add", {"a": 1, "b": 2}), said("3.")]), verbose=True
+        ).chat("1 + 2?")
         shown = caplog.messages.copy()
         ReActAgent.from_tools([add], ScriptedLLM([act("add", {"a": 1, "b": 2}), said("3.")])).chat("1 + 2?")
     assert shown == caplog.messages == ["called add with {'a': 1, 'b': 2}: 3"]

@@ -98,7 +98,9 @@ def test_unreadable_arguments_are_reported_without_running_it(written: str, told
     assert (answer.sources[0].is_error, str(answer)) == (True, "Sorry.")
 
 
-@pytest.mark.parametrize("written", ["{'a': 1, 'b': 2,}", '```json\n{"a": 1, "b": 2}\n```', '{"a": "1", "b": 2}'])
+@pytest.mark.parametrize(
+    "written", ["{'a': 1, 'b': 2,}", '```json\n{"a": 1, "b": 2}\n```', '{"a": "1", "b": 2}']
+)
 def test_arguments_in_other_habits_are_read(written: str) -> None:
     answer = OpenAIAgent.from_tools(TOOLS, caller(wanting(("add", written)), "3.")).chat("Add")
     assert answer.sources[0].raw_output == 3
@@ -110,7 +112,9 @@ def test_a_tool_without_parameters_needs_no_arguments() -> None:
         """Now."""
         return "noon"
 
-    answer = OpenAIAgent.from_tools([now], caller(wanting(("now", ""), ("now", "null"), ("now", {})), "Noon.")).chat("When?")
+    answer = OpenAIAgent.from_tools(
+        [now], caller(wanting(("now", ""), ("now", "null"), ("now", {})), "Noon.")
+    ).chat("When?")
     assert [source.content for source in answer.sources] == ["noon"] * 3
 
 
@@ -119,7 +123,9 @@ def test_where_one_tool_at_a_time_may_run_the_others_are_told_so() -> None:
     answer = OpenAIAgent.from_tools(TOOLS, llm, allow_parallel_tool_calls=False).chat("Add")
     assert [source.is_error for source in answer.sources] == [False, True, True]
     assert answer.sources[0].raw_output == 3
-    assert {source.content[:40] for source in answer.sources[1:]} == {"Error: only one tool can be called at a t"[:40]}
+    assert {source.content[:40] for source in answer.sources[1:]} == {
+        "Error: only one tool can be called at a t"[:40]
+    }
 
 
 def test_result_is_no_direct_answer_next_to_other_calls() -> None:
@@ -138,7 +144,9 @@ def test_first_round_uses_the_tool_choice_and_later_are_free() -> None:
 
 
 def test_words_before_a_call_are_heard_and_are_not_the_answer() -> None:
-    agent = OpenAIAgent.from_tools(TOOLS, caller(wanting(("add", {"a": 1, "b": 2}), text="Let me add."), "It is 3."))
+    agent = OpenAIAgent.from_tools(
+        TOOLS, caller(wanting(("add", {"a": 1, "b": 2}), text="Let me add."), "It is 3.")
+    )
     stream = agent.stream_chat("1 + 2?")
     assert "".join(stream) == "Let me add.\n\nIt is 3."
     assert stream.response == "It is 3."
@@ -149,14 +157,19 @@ def test_words_before_a_call_are_heard_and_are_not_the_answer() -> None:
 @given(
     st.lists(
         st.lists(
-            st.tuples(st.sampled_from(["add", "fail", "nothing"]), st.sampled_from(["{}", "{a", '{"a":1,"b":2}'])), max_size=3
+            st.tuples(
+                st.sampled_from(["add", "fail", "nothing"]), st.sampled_from(["{}", "{a", '{"a":1,"b":2}'])
+            ),
+            max_size=3,
         ),
         max_size=5,
     ),
     st.integers(1, 3),
     st.booleans(),
 )
-def test_whatever_is_called_every_call_has_its_result(script: list[list[tuple[str, Any]]], rounds: int, parallel: bool) -> None:
+def test_whatever_is_called_every_call_has_its_result(
+    script: list[list[tuple[str, Any]]], rounds: int, parallel: bool
+) -> None:
     replies: list[Generation] = [wanting(*calls, text="" if calls else "Done.") for calls in script]
     llm = caller(*replies, *["Done."] * 4)
     agent = OpenAIAgent.from_tools(TOOLS, llm, max_iterations=rounds, allow_parallel_tool_calls=parallel)

@@ -1,4 +1,5 @@
-"""A ReAct agent with a tool that searches documents looks something up before it answers, or says that it did not."""
+"""A ReAct agent with a tool that searches documents looks something up before it answers, or says that it did
+not."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ def test_an_answer_before_any_search_is_sent_back_once() -> None:
 
 
 def test_unsupported_answer_says_so_in_the_question_s_language() -> None:
-    for question, language in [("What is the limit of the railway?", "en"), ("Wie hoch ist die Grenze der Bahn?", "de")]:
+    for question, language in [
+        ("What is the limit of the railway?", "en"),
+        ("Wie hoch ist die Grenze der Bahn?", "de"),
+    ]:
         llm = ScriptedLLM([said("50."), said("50, I am sure.")])
         stream = agent(llm).stream_chat(question)
         assert "".join(stream) == f"50, I am sure.\n\n{NOT_LOOKED_UP[language]}"
@@ -54,6 +58,8 @@ def test_function_call_syntax_counts_as_a_call() -> None:
 
 
 def test_unreadable_call_arguments_are_sent_back() -> None:
-    llm = ScriptedLLM(['{"name": "query_engine_tool", "arguments": "limit"}', LOOKED_UP, said("It is 40 [1].")])
+    llm = ScriptedLLM(
+        ['{"name": "query_engine_tool", "arguments": "limit"}', LOOKED_UP, said("It is 40 [1].")]
+    )
     assert agent(llm).chat("What is the limit?").response == "It is 40 [1]."
     assert "cannot be read as JSON" in llm.calls[1].messages[-1].content

@@ -43,7 +43,9 @@ ACTIONS = {
     "quoted": 'Thought: I add.\nAction: "add".\nAction Input: {"a": 1, "b": 2}',
     "on one line": 'Thought: I add.\nAction: add Action Input: {"a": 1, "b": 2}',
     "with blank lines": '\n\nThought: I add.\n\nAction: add\n\nAction Input:\n\n{"a": 1, "b": 2}\n',
-    "two actions": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nAction: sub\nAction Input: {"c": 3}',
+    "two actions": (
+        'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nAction: sub\nAction Input: {"c": 3}'
+    ),
     "made-up result and answer": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 7\nAnswer: 7',
     "prose behind": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nThen I will {answer}.',
 }
@@ -59,16 +61,25 @@ def test_an_action_is_read(reply: str) -> None:
     [
         ('Action: add\nAction Input: {"a": 1}', ActionReasoningStep("", "add", {"a": 1})),
         ('Sure.\nAction: add\nAction Input: {"a": 1}', ActionReasoningStep("Sure.", "add", {"a": 1})),
-        ('Thought: x\nAction: my-tool\nAction Input: {"a": 1}', ActionReasoningStep("x", "my-tool", {"a": 1})),
+        (
+            'Thought: x\nAction: my-tool\nAction Input: {"a": 1}',
+            ActionReasoningStep("x", "my-tool", {"a": 1}),
+        ),
         (
             'Thought: 好\nAction: 搜索文档\nAction Input: {"query": "猫"}',
             ActionReasoningStep("好", "搜索文档", {"query": "猫"}),
         ),
         (
-            'Thought: x\nAction: add\nAction Input: {"l": [1, {"m": [2, 3]}], "t": true, "n": null, "p": None}',
+            (
+                'Thought: x\nAction: add\nAction Input: {"l": [1, {"m": [2, 3]}], "t": true, "n": null, '
+                '"p": None}'
+            ),
             ActionReasoningStep("x", "add", {"l": [1, {"m": [2, 3]}], "t": True, "n": None, "p": None}),
         ),
-        ('Thought: x\nAction: add\nAction Input: {"text": "one\ntwo"}', ActionReasoningStep("x", "add", {"text": "one\ntwo"})),
+        (
+            'Thought: x\nAction: add\nAction Input: {"text": "one\ntwo"}',
+            ActionReasoningStep("x", "add", {"text": "one\ntwo"}),
+        ),
         (
             'Thought: the Answer: is near.\nAction: add\nAction Input: {"a": 1}',
             ActionReasoningStep("the Answer: is near.", "add", {"a": 1}),
@@ -98,8 +109,14 @@ def test_an_action_of_another_kind_is_read(reply: str, act: ActionReasoningStep)
         ("Thought: done\nAnswer: 42\n\nand more", ResponseReasoningStep("done", "42\n\nand more")),
         ("Thought: done\nFinal Answer: 42", ResponseReasoningStep("done", "42")),
         ("Thought: done. Answer: 42", ResponseReasoningStep("done.", "42")),
-        ("Thought: ok\nAnswer: The Action: field names it.", ResponseReasoningStep("ok", "The Action: field names it.")),
-        ("Thought: ok\nAnswer: First.\nAction: is a word.", ResponseReasoningStep("ok", "First.\nAction: is a word.")),
+        (
+            "Thought: ok\nAnswer: The Action: field names it.",
+            ResponseReasoningStep("ok", "The Action: field names it."),
+        ),
+        (
+            "Thought: ok\nAnswer: First.\nAction: is a word.",
+            ResponseReasoningStep("ok", "First.\nAction: is a word."),
+        ),
         ("thought: done. answer: 42", ResponseReasoningStep("done.", "42")),
         ("Thought: done. **Answer: 42**", ResponseReasoningStep("done.", "42")),
         ("**Answer: 42**", ResponseReasoningStep("", "42")),
@@ -221,7 +238,10 @@ PARTS = ["Answer:", "Thought:", "Action:", "```", "**", "_", "`", "*", "\n", " "
 
 @example("**Answer: x**")
 @example("```\nAnswer: x\n```")
-@given(st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60) | st.lists(st.sampled_from(PARTS)).map("".join))
+@given(
+    st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60)
+    | st.lists(st.sampled_from(PARTS)).map("".join)
+)
 def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
     try:
         read = read_reply(reply)

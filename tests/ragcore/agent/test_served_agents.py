@@ -35,10 +35,16 @@ def person_spoke_last(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 def test_functions_are_called_and_answered_over_the_wire(opened: Callable[[str], ServedLLM]) -> None:
     def reply(messages: Sequence[Mapping[str, Any]]) -> str:
-        return "" if person_spoke_last(messages) else f"They said {[m['content'] for m in messages if m['role'] == 'tool']}."
+        return (
+            ""
+            if person_spoke_last(messages)
+            else f"They said {[m['content'] for m in messages if m['role'] == 'tool']}."
+        )
 
     with (
-        ScriptedServer(reply, tool_calls=lambda messages: [CALL, OTHER] if person_spoke_last(messages) else []) as server,
+        ScriptedServer(
+            reply, tool_calls=lambda messages: [CALL, OTHER] if person_spoke_last(messages) else []
+        ) as server,
         closing(opened(server.url)) as llm,
     ):
         agent = OpenAIAgent.from_tools(TOOLS, llm)
@@ -57,7 +63,9 @@ def test_functions_are_called_and_answered_over_the_wire(opened: Callable[[str],
 def test_a_model_that_only_writes_acts_in_words_over_the_wire(opened: Callable[[str], ServedLLM]) -> None:
     def reply(messages: Sequence[Mapping[str, Any]]) -> str:
         last = messages[-1]["content"]
-        return said(f"It is {last[13:]}.") if last.startswith("Observation: ") else act("add", {"a": 1, "b": 2})
+        return (
+            said(f"It is {last[13:]}.") if last.startswith("Observation: ") else act("add", {"a": 1, "b": 2})
+        )
 
     with ScriptedServer(reply) as server, closing(opened(server.url)) as llm:
         stream = ReActAgent.from_tools(TOOLS, llm).stream_chat("1 + 2?")

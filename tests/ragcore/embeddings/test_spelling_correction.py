@@ -36,4 +36,7 @@ def test_no_vocabulary_or_another_language_changes_nothing() -> None:
     question = "Which typs of hearin care are there?"
     assert correct_spelling(question, SAID, HashEmbedding()) == question
     german = "Welche Regeln gelten hier für die Mutterschutzfrist?"
-    assert correct_spelling(german, ["Für die Mieterschutzfrist gilt eine Regel."], HuggingFaceEmbedding()) == german
+    assert (
+        correct_spelling(german, ["Für die Mieterschutzfrist gilt eine Regel."], HuggingFaceEmbedding())
+        == german
+    )

@@ -33,7 +33,9 @@ def test_rows_equal_passage_vectors_and_tokens_have_their_places() -> None:
 
 
 def test_a_word_lies_nearer_to_one_that_means_the_same() -> None:
-    found = HuggingFaceEmbedding().embed_tokens(["The physician arrived.", "The doctor came.", "The glacier melted."])
+    found = HuggingFaceEmbedding().embed_tokens(
+        ["The physician arrived.", "The doctor came.", "The glacier melted."]
+    )
     assert found is not None
     physician, doctor, glacier = (each.rows[1] for each in found[1])
     assert physician @ doctor > physician @ glacier + 0.2

@@ -1,4 +1,5 @@
-"""Models go on on the processor where the device fails. Torch's device "meta" takes a model and gives no numbers."""
+"""Models go on on the processor where the device fails. Torch's device "meta" takes a model and gives no
+numbers."""
 
 from __future__ import annotations
 
@@ -26,20 +27,26 @@ def outcome(model: torch.nn.Linear) -> list[float]:
 
 
 @pytest.mark.parametrize("name", [bundled_model.NAME, "folder"])
-def test_a_device_that_fails_gives_what_the_processor_gives(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_device_that_fails_gives_what_the_processor_gives(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     name = str(bundled_model.model_folder()) if name == "folder" else name
     load_embedder.cache_clear()
     failing = HuggingFaceEmbedding(name, device="meta", max_length=64)
     expected = HuggingFaceEmbedding(name, device="cpu", max_length=64)
     assert failing.embed_passages(TEXTS) == pytest.approx(expected.embed_passages(TEXTS), abs=1e-6)
-    assert failing.embed_query("Does it rain?") == pytest.approx(expected.embed_query("Does it rain?"), abs=1e-6)
+    assert failing.embed_query("Does it rain?") == pytest.approx(
+        expected.embed_query("Does it rain?"), abs=1e-6
+    )
     assert [record.levelno for record in caplog.records] == [logging.WARNING], "said once"
     assert "as it cannot on meta" in caplog.text
 
 
 def test_the_tokens_are_those_of_the_processor() -> None:
     load_embedder.cache_clear()
-    failing, expected = (HuggingFaceEmbedding(device=device).embed_tokens(TEXTS[:2]) for device in ("meta", "cpu"))
+    failing, expected = (
+        HuggingFaceEmbedding(device=device).embed_tokens(TEXTS[:2]) for device in ("meta", "cpu")
+    )
     assert failing
     assert expected
     for found, right in zip(failing[1], expected[1], strict=True):
@@ -108,10 +115,14 @@ def test_vectors_equal_the_processor_s_for_any_card_memory(full: bool) -> None:
     embedder = HuggingFaceEmbedding()
     embedder.warm()
     torch.cuda.empty_cache()
-    hog = torch.empty(torch.cuda.mem_get_info()[0] - 40_000_000 if full else 0, dtype=torch.uint8, device="cuda")
+    hog = torch.empty(
+        torch.cuda.mem_get_info()[0] - 40_000_000 if full else 0, dtype=torch.uint8, device="cuda"
+    )
     assert embedder.embed_passages(texts) == pytest.approx(expected, abs=1e-5)
     assert embedder._model._placed.model.device.type == ("cpu" if full else "cuda")
     load_embedder.cache_clear()
-    assert HuggingFaceEmbedding().embed_passages(texts[:3]) == pytest.approx(expected[:3], abs=1e-5), "loaded where it is full"
+    assert HuggingFaceEmbedding().embed_passages(texts[:3]) == pytest.approx(expected[:3], abs=1e-5), (
+        "loaded where it is full"
+    )
     del hog
     torch.cuda.empty_cache()

@@ -36,7 +36,10 @@ def test_results_are_by_evaluator_in_the_order_of_questions() -> None:
         return verdicts(call)
 
     runner = BatchEvalRunner(
-        {"faithful": FaithfulnessEvaluator(UnlockedLLM(slow_first)), "alike": SemanticSimilarityEvaluator(HashEmbedding())},
+        {
+            "faithful": FaithfulnessEvaluator(UnlockedLLM(slow_first)),
+            "alike": SemanticSimilarityEvaluator(HashEmbedding()),
+        },
         workers=3,
     )
     results = runner.evaluate_response_strs(QUESTIONS, ANSWERS, CONTEXTS, reference=["a1", "x", "a3"])
@@ -49,7 +52,9 @@ def test_results_are_by_evaluator_in_the_order_of_questions() -> None:
 def test_each_judgement_is_logged_where_progress_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ragcore.evaluation")
     for show_progress in (False, True):
-        runner = BatchEvalRunner({"relevancy": AnswerRelevancyEvaluator(ScriptedLLM(["YES"]))}, show_progress=show_progress)
+        runner = BatchEvalRunner(
+            {"relevancy": AnswerRelevancyEvaluator(ScriptedLLM(["YES"]))}, show_progress=show_progress
+        )
         runner.evaluate_response_strs(["Who?"], ["Ada."])
     assert [record.getMessage() for record in caplog.records] == ["relevancy: 1.0"]
 
@@ -62,7 +67,9 @@ def test_judgements_run_at_the_same_time() -> None:
         return "YES"
 
     runner = BatchEvalRunner({"faithful": FaithfulnessEvaluator(UnlockedLLM(waits))}, workers=3)
-    assert all(result.passing for result in runner.evaluate_response_strs(QUESTIONS, ANSWERS, CONTEXTS)["faithful"])
+    assert all(
+        result.passing for result in runner.evaluate_response_strs(QUESTIONS, ANSWERS, CONTEXTS)["faithful"]
+    )
 
 
 def test_a_judgement_that_fails_stands_beside_those_that_do_not() -> None:
@@ -88,7 +95,10 @@ def test_question_failing_in_the_engine_fails_in_each_evaluator() -> None:
     llm = ScriptedLLM(lambda call: "YES" if call.prompt.name == "faithfulness" else "4")
     runner = BatchEvalRunner({"faithful": FaithfulnessEvaluator(llm), "correct": CorrectnessEvaluator(llm)})
     results = runner.evaluate_queries(Engine(), QUESTIONS, reference=["r1", "r2", "r3"])
-    assert [[result.score for result in column] for column in results.values()] == [[1.0, None, 1.0], [4.0, None, 4.0]]
+    assert [[result.score for result in column] for column in results.values()] == [
+        [1.0, None, 1.0],
+        [4.0, None, 4.0],
+    ]
     assert {column[1].invalid_reason for column in results.values()} == {"nobody listens"}
     assert results["faithful"][2].contexts == ("c3",)
 
@@ -125,6 +135,6 @@ def test_unequal_lists_and_missing_references_are_caller_errors() -> None:
 
 
 def test_no_questions_give_no_results() -> None:
-    assert BatchEvalRunner({"alike": SemanticSimilarityEvaluator(HashEmbedding())}).evaluate_response_strs([], []) == {
-        "alike": []
-    }
+    assert BatchEvalRunner({"alike": SemanticSimilarityEvaluator(HashEmbedding())}).evaluate_response_strs(
+        [], []
+    ) == {"alike": []}

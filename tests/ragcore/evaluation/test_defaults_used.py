@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.evaluation import FaithfulnessEvaluator, SemanticSimilarityEvaluator, generate_question_context_pairs
+from ragcore.evaluation import (
+    FaithfulnessEvaluator,
+    SemanticSimilarityEvaluator,
+    generate_question_context_pairs,
+)
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser import SemanticSplitterNodeParser
-from ragcore.query_engine import CitationQueryEngine, MultiStepQueryEngine, RouterQueryEngine, SubQuestionQueryEngine
+from ragcore.query_engine import (
+    CitationQueryEngine,
+    MultiStepQueryEngine,
+    RouterQueryEngine,
+    SubQuestionQueryEngine,
+)
 from ragcore.retrievers import QueryFusionRetriever, RouterRetriever
 from ragcore.retrievers.query_transforms import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.schema import Document, NodeWithScore, TextNode
@@ -52,14 +61,20 @@ def models() -> Iterator[tuple[ScriptedLLM, Noting]]:
         (lambda: LLMMultiSelector.from_defaults().select(["a", "b"], "q"), ["select_multi"]),
         (lambda: EmbeddingSingleSelector.from_defaults().select(["a", "b"], "q"), []),
         (lambda: RouterQueryEngine.from_defaults(ENGINES).query("q"), ["select_single"]),
-        (lambda: SubQuestionQueryEngine.from_defaults(ENGINES).query("q"), ["sub_questions", "tree_summarize"]),
+        (
+            lambda: SubQuestionQueryEngine.from_defaults(ENGINES).query("q"),
+            ["sub_questions", "tree_summarize"],
+        ),
         (lambda: CitationQueryEngine.from_args(retriever=FOUND).query("q"), ["text_qa"]),
         (
             lambda: MultiStepQueryEngine(FixedEngine("one", "x"), StepDecomposeQueryTransform()).query("q"),
             ["decompose", "decompose", "tree_summarize"],
         ),
         (lambda: HyDEQueryTransform().run("q"), ["hyde"]),
-        (lambda: RouterRetriever.from_defaults([RetrieverTool.from_defaults(FOUND)]).retrieve("q"), ["select_single"]),
+        (
+            lambda: RouterRetriever.from_defaults([RetrieverTool.from_defaults(FOUND)]).retrieve("q"),
+            ["select_single"],
+        ),
         (lambda: QueryFusionRetriever([]).retrieve("q"), ["rephrase"]),
         (lambda: FaithfulnessEvaluator().evaluate(response="r", contexts=["c"]), ["faithfulness"]),
         (lambda: SemanticSimilarityEvaluator().evaluate(response="r", reference="r"), []),

@@ -19,6 +19,11 @@ def test_every_name_exists_and_a_wrong_one_is_reported(package: object) -> None:
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    program = "import json, sys; import ragcore.evaluation, ragcore.query_engine; print(json.dumps(sorted(sys.modules)))"
-    loaded = json.loads(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
+    program = (
+        "import json, sys; import ragcore.evaluation, ragcore.query_engine; "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    loaded = json.loads(
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    )
     assert not {"numpy", "torch", "pydantic", "tiktoken"} & set(loaded)

@@ -29,7 +29,13 @@ from ragcore.schema import NodeWithScore, Response, TextNode
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of, word_llm
 
 CONTEXTS = ["Rome was founded in 753 BC.", "Paris is on the Seine."]
-YES_NO = [FaithfulnessEvaluator, RelevancyEvaluator, AnswerRelevancyEvaluator, ContextRelevancyEvaluator, GuidelineEvaluator]
+YES_NO = [
+    FaithfulnessEvaluator,
+    RelevancyEvaluator,
+    AnswerRelevancyEvaluator,
+    ContextRelevancyEvaluator,
+    GuidelineEvaluator,
+]
 
 
 def judged(evaluator: BaseEvaluator, contexts: list[str] | None = None) -> EvaluationResult:
@@ -39,7 +45,12 @@ def judged(evaluator: BaseEvaluator, contexts: list[str] | None = None) -> Evalu
 @pytest.mark.parametrize("kind", YES_NO)
 def test_yes_passes_no_fails_and_the_reply_is_the_feedback(kind: type[FaithfulnessEvaluator]) -> None:
     yes = judged(kind(ScriptedLLM(["**Yes**, it does."])))
-    assert (yes.score, yes.passing, yes.feedback, yes.invalid_result) == (1.0, True, "**Yes**, it does.", False)
+    assert (yes.score, yes.passing, yes.feedback, yes.invalid_result) == (
+        1.0,
+        True,
+        "**Yes**, it does.",
+        False,
+    )
     assert (yes.query, yes.response, yes.contexts) == ("When?", "In 753 BC.", tuple(CONTEXTS))
     no = judged(kind(ScriptedLLM(["no"])))
     assert (no.score, no.passing) == (0.0, False)
@@ -131,15 +142,25 @@ def test_correctness_uses_the_reference_and_a_chosen_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("prefers", "score", "passing"),
-    [("good", 1.0, True), ("bad", 0.0, False), ("the first", 0.5, None), ("the second", 0.5, None), ("neither", 0.5, None)],
+    [
+        ("good", 1.0, True),
+        ("bad", 0.0, False),
+        ("the first", 0.5, None),
+        ("the second", 0.5, None),
+        ("neither", 0.5, None),
+    ],
 )
-def test_only_an_answer_that_wins_in_both_orders_is_better(prefers: str, score: float, passing: bool | None) -> None:
+def test_only_an_answer_that_wins_in_both_orders_is_better(
+    prefers: str, score: float, passing: bool | None
+) -> None:
     def says(call: LLMCall) -> str:
         fixed = {"the first": "A", "the second": "B", "neither": "TIE"}
         return fixed.get(prefers, "A" if call.variables["response"] == prefers else "B")
 
     llm = ScriptedLLM(says)
-    result = PairwiseComparisonEvaluator(llm).evaluate("Which?", "good", second_response="bad", reference="right")
+    result = PairwiseComparisonEvaluator(llm).evaluate(
+        "Which?", "good", second_response="bad", reference="right"
+    )
     assert (result.score, result.passing, result.invalid_result) == (score, passing, False)
     assert sorted(str(logged.variables["second_response"]) for logged in llm.calls) == ["bad", "good"]
     assert {logged.variables["reference"] for logged in llm.calls} == {"right"}
@@ -147,7 +168,9 @@ def test_only_an_answer_that_wins_in_both_orders_is_better(prefers: str, score: 
 
 def test_one_order_alone_may_decide() -> None:
     llm = ScriptedLLM(["B"])
-    result = PairwiseComparisonEvaluator(llm, enforce_consensus=False).evaluate("Which?", "bad", second_response="good")
+    result = PairwiseComparisonEvaluator(llm, enforce_consensus=False).evaluate(
+        "Which?", "bad", second_response="good"
+    )
     assert (result.score, result.passing, len(llm.calls)) == (0.0, False, 1)
 
 
@@ -160,7 +183,11 @@ def test_preference_in_one_order_is_a_tie_and_none_is_invalid() -> None:
     def unclear(call: LLMCall) -> str:
         return "A" if call.variables["response"] == "x" else "Hm."
 
-    assert PairwiseComparisonEvaluator(ScriptedLLM(unclear)).evaluate("?", "x", second_response="y").invalid_result
+    assert (
+        PairwiseComparisonEvaluator(ScriptedLLM(unclear))
+        .evaluate("?", "x", second_response="y")
+        .invalid_result
+    )
 
 
 def test_similarity_is_the_cosine_of_both_texts() -> None:
@@ -172,9 +199,15 @@ def test_similarity_is_the_cosine_of_both_texts() -> None:
     cosine = float(embedder.embed_query("cats sleep") @ embedder.embed_query("cats sleep on warm mats"))
     assert (result.score, result.passing) == (pytest.approx(cosine), False)
     assert result.score is not None
-    for threshold, passing in [(result.score - 0.01, True), (result.score, True), (result.score + 1e-6, False)]:
+    for threshold, passing in [
+        (result.score - 0.01, True),
+        (result.score, True),
+        (result.score + 1e-6, False),
+    ]:
         evaluator = SemanticSimilarityEvaluator(embedder, threshold)
-        assert evaluator.evaluate(response="cats sleep", reference="cats sleep on warm mats").passing is passing
+        assert (
+            evaluator.evaluate(response="cats sleep", reference="cats sleep on warm mats").passing is passing
+        )
 
 
 @pytest.mark.parametrize(
@@ -206,7 +239,11 @@ def test_the_trace_has_the_verdict_and_the_call() -> None:
     with span("root") as root:
         judged(FaithfulnessEvaluator(ScriptedLLM(["YES"])))
     (step,) = root.spans("evaluate")
-    assert (step.facts["evaluator"], step.facts["score"], step.facts["passing"]) == ("FaithfulnessEvaluator", 1.0, True)
+    assert (step.facts["evaluator"], step.facts["score"], step.facts["passing"]) == (
+        "FaithfulnessEvaluator",
+        1.0,
+        True,
+    )
     assert len(step.spans("llm")) == 1
 
 
@@ -214,14 +251,19 @@ def test_the_wording_may_be_chosen() -> None:
     llm = ScriptedLLM(["YES"])
     judged(FaithfulnessEvaluator(llm, PromptTemplate("Is {response} in this?\n{context_str}")))
     (message,) = llm.calls[0].messages
-    assert message.content == f"Is In 753 BC. in this?\n{OPENING}\n[1]\n{CONTEXTS[0]}\n\n[2]\n{CONTEXTS[1]}\n{CLOSING}"
+    assert (
+        message.content
+        == f"Is In 753 BC. in this?\n{OPENING}\n[1]\n{CONTEXTS[0]}\n\n[2]\n{CONTEXTS[1]}\n{CLOSING}"
+    )
     assert llm.calls[0].prompt == "faithfulness"
 
 
 def test_contexts_in_a_custom_template_are_cut_to_one_call() -> None:
     template = PromptTemplate("Passages: {context_str}\nAnswer: {response}\nGrade?")
     llm = word_llm(["4"], window=100)
-    result = CorrectnessEvaluator(llm, template).evaluate("When?", "In 753 BC.", ["word " * 300, "end"], "753 BC")
+    result = CorrectnessEvaluator(llm, template).evaluate(
+        "When?", "In 753 BC.", ["word " * 300, "end"], "753 BC"
+    )
     assert result.score == 4.0
     (call,) = llm.calls
     assert "[1]" in call.messages[0].content
@@ -238,7 +280,12 @@ def test_all_judges_run_without_a_language_model() -> None:
     assert ContextRelevancyEvaluator(llm).evaluate(query, contexts=CONTEXTS).passing is True
     assert GuidelineEvaluator(llm, "Give a number.").evaluate(query, "Long ago.").passing is False
     assert CorrectnessEvaluator(llm).evaluate(query, right, reference=right).score == 5.0
-    assert PairwiseComparisonEvaluator(llm).evaluate(query, right, second_response=wrong, reference=right).passing is True
+    assert (
+        PairwiseComparisonEvaluator(llm)
+        .evaluate(query, right, second_response=wrong, reference=right)
+        .passing
+        is True
+    )
     assert SemanticSimilarityEvaluator(embedder).evaluate(response=right, reference=right).passing is True
 
 

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.evaluation import MRR, NDCG, AveragePrecision, BaseRetrievalMetric, HitRate, Precision, Recall, resolve_metrics
+from ragcore.evaluation import (
+    MRR,
+    NDCG,
+    AveragePrecision,
+    BaseRetrievalMetric,
+    HitRate,
+    Precision,
+    Recall,
+    resolve_metrics,
+)
 
 ALL: list[BaseRetrievalMetric] = [
     HitRate(),
@@ -28,7 +37,8 @@ def scores(expected: list[str], retrieved: list[str]) -> list[float]:
 @pytest.mark.parametrize(
     ("expected", "retrieved", "table"),
     [
-        # hit rate, granular; MRR, granular; precision, recall, AP; nDCG twice. As llama-index-core 0.14.25 gives them.
+        # hit rate, granular; MRR, granular; precision, recall, AP; nDCG twice. As llama-index-core 0.14.25
+        # gives them.
         ("abc", "cabd", [1, 1, 1, 0.611111, 0.75, 1, 1, 1, 1]),
         ("ab", "xbya", [1, 1, 0.5, 0.375, 0.5, 1, 0.5, 0.650921, 0.650921]),
         ("a", "xy", [0] * 9),
@@ -82,7 +92,10 @@ def test_repetitions_never_lift_a_score_above_one(expected: list[str], retrieved
 
 def test_repeated_passage_counts_once_and_ranks_stay() -> None:
     assert MRR().compute(expected_ids=["b"], retrieved_ids=["a", "a", "b"]).score == pytest.approx(1 / 3)
-    assert HitRate(use_granular_hit_rate=True).compute(expected_ids=["a", "b"], retrieved_ids=["a", "a"]).score == 0.5
+    assert (
+        HitRate(use_granular_hit_rate=True).compute(expected_ids=["a", "b"], retrieved_ids=["a", "a"]).score
+        == 0.5
+    )
     assert Precision().compute(expected_ids=["b"], retrieved_ids=["a", "a", "b"]).score == 0.5
 
 

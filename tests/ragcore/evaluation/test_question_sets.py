@@ -22,9 +22,9 @@ from ragcore.evaluation.question_sets import (
     read_question_set,
 )
 
-WORDS = st.text(st.characters(categories=("L", "N", "P", "S", "Zs"), exclude_characters="|"), min_size=1, max_size=30).map(
-    lambda text: " ".join(text.split())
-)
+WORDS = st.text(
+    st.characters(categories=("L", "N", "P", "S", "Zs"), exclude_characters="|"), min_size=1, max_size=30
+).map(lambda text: " ".join(text.split()))
 NAMES = WORDS.filter(bool)
 PAGES = st.lists(NAMES.filter(lambda text: not set(text) & {",", ";"}), max_size=2, unique=True).map(tuple)
 
@@ -41,7 +41,9 @@ def questions(draw: st.DrawFn) -> Question:
 
 SPANS = st.just((None, None)) | st.tuples(st.integers(0, 50), st.integers(51, 99))
 DOCUMENTS = st.sampled_from(["a.pdf", "b.pdf"]) | NAMES
-WANTED = st.builds(lambda document, pages, span: ExpectedSource(document, pages, *span), DOCUMENTS, PAGES, SPANS)
+WANTED = st.builds(
+    lambda document, pages, span: ExpectedSource(document, pages, *span), DOCUMENTS, PAGES, SPANS
+)
 
 
 def same(one: Question) -> Question:
@@ -58,7 +60,9 @@ def test_a_set_that_is_written_is_read_again_as_it_was(written: list[Question]) 
 
 @given(st.lists(WANTED, max_size=4).map(tuple))
 def test_json_lines_keep_what_is_wanted_of_each_document(wanted: tuple[ExpectedSource, ...]) -> None:
-    (question,) = read_question_set(as_jsonl([Question("Who?", expected=wanted)]).encode(), "set.jsonl").questions
+    (question,) = read_question_set(
+        as_jsonl([Question("Who?", expected=wanted)]).encode(), "set.jsonl"
+    ).questions
     assert question.expected == wanted
 
 
@@ -134,10 +138,22 @@ def test_pages_may_be_given_for_each_document() -> None:
         ('{"question": "Who?"}\nnot json\n', "set.jsonl", "line 2 is not JSON"),
         ('["Who?"]\n', "set.jsonl", "line 1 is not an object"),
         ('{"question": 3}\n', "set.jsonl", "line 1 has no question"),
-        ('{"question": "Who?", "answer": {"a": 1}}\n', "set.jsonl", "line 1 has something for answer that is neither"),
+        (
+            '{"question": "Who?", "answer": {"a": 1}}\n',
+            "set.jsonl",
+            "line 1 has something for answer that is neither",
+        ),
         ("question,answer,answers\nWho?,Ada,Ida\n", "set.csv", "line 2 has two different values for answers"),
-        ('{"question": "Who?", "documents": [{"start": 1}]}\n', "set.jsonl", "line 1 has something for document"),
-        ('{"question": "Who?", "documents": [{"file": "a", "end": 1}]}\n', "set.jsonl", "line 1 needs both start and end"),
+        (
+            '{"question": "Who?", "documents": [{"start": 1}]}\n',
+            "set.jsonl",
+            "line 1 has something for document",
+        ),
+        (
+            '{"question": "Who?", "documents": [{"file": "a", "end": 1}]}\n',
+            "set.jsonl",
+            "line 1 needs both start and end",
+        ),
         ("question\n\n", "set.csv", "contains no questions"),
         ("question\n" + "Who?\n" * (MOST_QUESTIONS + 1), "set.csv", "the limit is 5,000"),
         ("question\n,x\n,y\n,z\n,u\n", "set.csv", "more cells"),
@@ -149,7 +165,11 @@ def test_what_cannot_be_used_is_told(text: str, name: str, told: str) -> None:
 
 
 def test_document_may_be_an_object_that_inherits_from_question() -> None:
-    row = {"question": "Who?", "page": 3, "documents": [{"file": "a.pdf", "pages": [1, 2]}, {"file": "b.pdf"}]}
+    row = {
+        "question": "Who?",
+        "page": 3,
+        "documents": [{"file": "a.pdf", "pages": [1, 2]}, {"file": "b.pdf"}],
+    }
     (question,) = read_question_set(json.dumps(row).encode(), "set.jsonl").questions
     assert question.expected == (ExpectedSource("a.pdf", ("1", "2")), ExpectedSource("b.pdf", ("3",)))
 

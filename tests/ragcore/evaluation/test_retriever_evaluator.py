@@ -9,7 +9,12 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedFileError, LLMServerError, Problem
-from ragcore.evaluation import EmbeddingQAFinetuneDataset, RetrieverEvaluator, generate_question_context_pairs, mean_scores
+from ragcore.evaluation import (
+    EmbeddingQAFinetuneDataset,
+    RetrieverEvaluator,
+    generate_question_context_pairs,
+    mean_scores,
+)
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
@@ -42,7 +47,9 @@ class Finds(BaseRetriever):
 
 
 class AllButFirst:
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
         assert query_bundle is not None
         return list(nodes[1:])
 
@@ -59,7 +66,9 @@ def test_a_question_is_scored_by_every_metric() -> None:
 
 
 def test_finding_nothing_scores_nothing() -> None:
-    evaluator = RetrieverEvaluator.from_metric_names(["hit_rate", "mrr", "precision", "recall", "ap", "ndcg"], Finds(q=""))
+    evaluator = RetrieverEvaluator.from_metric_names(
+        ["hit_rate", "mrr", "precision", "recall", "ap", "ndcg"], Finds(q="")
+    )
     assert set(evaluator.evaluate("q", ["a"]).metric_vals_dict.values()) == {0.0}
 
 
@@ -76,19 +85,28 @@ def test_a_dataset_is_scored_in_its_order_and_averaged() -> None:
     evaluator = RetrieverEvaluator.from_metric_names(["mrr", "recall"], Finds(q="a", r="xyza"))
     results = evaluator.evaluate_dataset(dataset)
     assert [result.query for result in results] == ["q", "r"]
-    assert [result.metric_vals_dict for result in results] == [{"mrr": 1, "recall": 1}, {"mrr": 0.25, "recall": 0.5}]
+    assert [result.metric_vals_dict for result in results] == [
+        {"mrr": 1, "recall": 1},
+        {"mrr": 0.25, "recall": 0.5},
+    ]
     assert mean_scores(results) == {"mrr": 0.625, "recall": 0.75}
     assert mean_scores([]) == {}
     assert asyncio.run(evaluator.aevaluate_dataset(dataset)) == results
 
 
 def test_failing_question_is_listed_and_not_part_of_a_mean() -> None:
-    dataset = EmbeddingQAFinetuneDataset({"1": DOWN, "2": "q", "3": "r"}, {}, {"1": ["a"], "2": ["a"], "3": ["a"]})
+    dataset = EmbeddingQAFinetuneDataset(
+        {"1": DOWN, "2": "q", "3": "r"}, {}, {"1": ["a"], "2": ["a"], "3": ["a"]}
+    )
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="a", r="xa"))
     results = evaluator.evaluate_dataset(dataset)
     assert [result.metric_vals_dict for result in results] == [{}, {"mrr": 1.0}, {"mrr": 0.5}]
     assert (results[0].query, results[0].expected_ids, results[0].retrieved_ids) == (DOWN, ("a",), ())
-    assert [result.problem for result in results] == [Problem("down", "wait", True, details="LLMServerError"), None, None]
+    assert [result.problem for result in results] == [
+        Problem("down", "wait", True, details="LLMServerError"),
+        None,
+        None,
+    ]
     assert mean_scores(results) == {"mrr": 0.75}
     assert mean_scores(results[:1]) == {}
     assert asyncio.run(evaluator.aevaluate_dataset(dataset)) == results
@@ -111,7 +129,9 @@ def test_questions_of_a_dataset_are_looked_for_at_the_same_time() -> None:
 
 def test_model_writes_questions_that_expect_their_passage() -> None:
     llm = ScriptedLLM(
-        lambda call: "1. Who?\n\n2. Why?\n3. When?" if "Alexandria" in str(call.variables) else "- What is bread?"
+        lambda call: (
+            "1. Who?\n\n2. Why?\n3. When?" if "Alexandria" in str(call.variables) else "- What is bread?"
+        )
     )
     dataset = generate_question_context_pairs(NODES, llm, num_questions_per_chunk=2)
     assert dataset.queries == {"light:1": "Who?", "light:2": "Why?", "bread:1": "What is bread?"}
@@ -133,7 +153,9 @@ def test_questions_for_several_passages_are_written_in_parallel() -> None:
 
 def test_a_passage_that_fails_stands_beside_those_that_do_not(tmp_path: Path) -> None:
     def breaks(call: LLMCall) -> str | Exception:
-        return LLMServerError("down", hint="wait") if "Alexandria" in str(call.variables) else "What is bread?"
+        return (
+            LLMServerError("down", hint="wait") if "Alexandria" in str(call.variables) else "What is bread?"
+        )
 
     dataset = generate_question_context_pairs(NODES, ScriptedLLM(breaks))
     assert (dataset.queries, dataset.relevant_docs) == ({"bread:1": "What is bread?"}, {"bread:1": ["bread"]})
@@ -152,7 +174,9 @@ def test_a_dataset_is_the_same_after_it_was_saved_and_loaded(tmp_path: Path) -> 
     assert "为什么" in (tmp_path / "questions.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"queries": {"1": "q"}}', '{"queries": 1, "corpus": {}, "relevant_docs": {}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"queries": {"1": "q"}}', '{"queries": 1, "corpus": {}, "relevant_docs": {}}']
+)
 def test_a_file_that_is_no_dataset_is_said_to_be_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "questions.json").write_text(text)
     with pytest.raises(DamagedFileError, match=r"questions\.json"):

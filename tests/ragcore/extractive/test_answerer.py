@@ -15,7 +15,15 @@ from ragcore.extractive.answerer import NO_MODEL, ExtractiveLLM
 from ragcore.extractive.fixed_replies import is_closest, is_refusal, without_heading
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variable
-from ragcore.prompts.wording import CONDENSE_QUESTION, CONTEXT_CHAT, GENERATION, REFINE, SIMPLE_CHAT, TEXT_QA, TREE_SUMMARIZE
+from ragcore.prompts.wording import (
+    CONDENSE_QUESTION,
+    CONTEXT_CHAT,
+    GENERATION,
+    REFINE,
+    SIMPLE_CHAT,
+    TEXT_QA,
+    TREE_SUMMARIZE,
+)
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.quotable_sentences import Quote, quotes_in
@@ -25,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class WordVectors:
-    """Counts of words, hashed: the cosine is high where words are shared. Notes what it was asked to embed."""
+    """Counts of words, hashed: the cosine is high where words are shared. Notes what it was asked to
+    embed."""
 
     name = "words"
     dimension = 256
@@ -49,13 +58,15 @@ class WordVectors:
 
 
 HANDBOOK = Passage(
-    "Welcome to Northwind Health. The office in Lisbon opened in March 1998. Employees get 25 days of vacation each year. "
+    "Welcome to Northwind Health. The office in Lisbon opened in March 1998. Employees get 25 days of "
+    "vacation each year. "
     "Parking is free for visitors.",
     1,
     "handbook.pdf, page 3",
 )
 MINUTES = Passage(
-    "The board met on Monday. Maria Silva was elected chair of the board. She follows John Reed, who retired.",
+    "The board met on Monday. Maria Silva was elected chair of the board. She follows John Reed, who "
+    "retired.",
     2,
     "minutes.docx",
 )
@@ -90,7 +101,9 @@ def test_question_words_about_the_text_itself_do_not_count() -> None:
         assert {answer(phrase.format(question), HANDBOOK, MINUTES) for phrase in put} == {alone}
 
 
-@pytest.mark.parametrize("question", ["What does the handbook say about vacation?", "Does our handbook mention vacation?"])
+@pytest.mark.parametrize(
+    "question", ["What does the handbook say about vacation?", "Does our handbook mention vacation?"]
+)
 def test_what_a_document_says_of_something_is_quoted(question: str) -> None:
     assert "Employees get 25 days of vacation each year. [1]" in answer(question, HANDBOOK, MINUTES)
     assert is_refusal(answer(question.replace("vacation", "elephants"), HANDBOOK, MINUTES))
@@ -112,8 +125,10 @@ def test_says_not_found_where_nothing_answers() -> None:
 
 
 LIBRARY = Passage(
-    "The phone number of the library is on every card, as is its email address.\n\nFront desk: 0161 496 0021\n"
-    "Reading room: 0161 496 0044, reading@library.example.\nThe account number of the office is 12345678.\nBring a card.",
+    "The phone number of the library is on every card, as is its email address.\n\nFront desk: 0161 496 "
+    "0021\n"
+    "Reading room: 0161 496 0044, reading@library.example.\nThe account number of the office is "
+    "12345678.\nBring a card.",
     number=1,
 )
 
@@ -122,13 +137,18 @@ LIBRARY = Passage(
     ("question", "quoted"),
     [
         ("What is the phone number of the front desk?", "Front desk: 0161 496 0021 [1]"),
-        ("What is the email address of the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+        (
+            "What is the email address of the reading room?",
+            "Reading room: 0161 496 0044, reading@library.example. [1]",
+        ),
         ("How do I reach the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
         ("Reading room phone number?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
     ],
 )
 def test_a_number_or_address_is_quoted_with_whose_it_is(question: str, quoted: str) -> None:
-    assert quoted in ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[LIBRARY])
+    assert quoted in ask(
+        TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[LIBRARY]
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +159,10 @@ def test_a_number_or_address_is_quoted_with_whose_it_is(question: str, quoted: s
     ],
 )
 def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) -> None:
-    text = "The plan covers glasses and visits to the dentist. The plan does not cover cosmetic surgery. It began in May 2021."
+    text = (
+        "The plan covers glasses and visits to the dentist. The plan does not cover cosmetic surgery. "
+        "It began in May 2021."
+    )
     assert answer(question, Passage(text, 4, "plan.pdf")).startswith(said)
     assert is_refusal(answer("Which plan began in June 2021?", Passage(text, 4, "plan.pdf")))
 
@@ -179,7 +202,9 @@ Other things are not covered by PerksPlus. These include:
         ),
     ],
 )
-def test_coverage_of_a_list_item_is_decided_by_its_introduction(question: str, introduced: str, item: str) -> None:
+def test_coverage_of_a_list_item_is_decided_by_its_introduction(
+    question: str, introduced: str, item: str
+) -> None:
     said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[PERKS])
     assert item in said.partition(introduced)[2].split("\n\n")[0]
 
@@ -273,12 +298,16 @@ def test_documents_come_in_paragraphs() -> None:
         Passage("The Lisbon office opened early in 1998.", 1, "a.pdf, page 1"),
         Passage("The Lisbon office opened in March 1998.", 2, "b.pdf"),
     )
-    assert said == "The Lisbon office opened early in 1998. [1]\n\nThe Lisbon office opened in March 1998. [2]"
+    assert (
+        said == "The Lisbon office opened early in 1998. [1]\n\nThe Lisbon office opened in March 1998. [2]"
+    )
 
 
 def test_sentence_before_a_leading_pronoun_is_quoted_too() -> None:
     passage = Passage(
-        "Ada Lovelace lived in London. She wrote the first program for the engine in 1843. Rain fell. Fog came.", 1
+        "Ada Lovelace lived in London. She wrote the first program for the engine in 1843. Rain fell. "
+        "Fog came.",
+        1,
     )
     said = answer("Who wrote the first program for the engine?", passage)
     assert said == "Ada Lovelace lived in London. [1] She wrote the first program for the engine in 1843. [1]"
@@ -322,22 +351,32 @@ def test_summary_request_quotes_sentences_of_every_document() -> None:
 
 
 ESSAY = " ".join(
-    f"The painter of year {year} worked for months on canvas number {year} in the studio." for year in range(1600, 1900)
+    f"The painter of year {year} worked for months on canvas number {year} in the studio."
+    for year in range(1600, 1900)
 )
 LEAFLET = (
-    "PerksPlus is a programme that pays for the sports of employees. These lessons are given weekly to whoever wants them."
-    " Its classes are held on Mondays in the hall behind the office. They may be cancelled by the teacher on the day before."
+    "PerksPlus is a programme that pays for the sports of employees. These lessons are given weekly to "
+    "whoever wants them."
+    " Its classes are held on Mondays in the hall behind the office. They may be cancelled by the "
+    "teacher on the day before."
 )
 
 
 def test_document_called_by_name_is_summarised_whole() -> None:
     passages = (
-        Passage(f"{LEAFLET} The leaflet was printed in May by the leaflet printers of Northwind.", 1, "perks leaflet.pdf"),
+        Passage(
+            f"{LEAFLET} The leaflet was printed in May by the leaflet printers of Northwind.",
+            1,
+            "perks leaflet.pdf",
+        ),
     )
     whole = ask(TEXT_QA, query_str="Summarise this", context_str=passages)
     assert ask(TEXT_QA, query_str="Summarise the perks leaflet", context_str=passages) == whole
     printed = ask(TEXT_QA, query_str="Summarise the leaflet printers in one sentence", context_str=passages)
-    assert printed == "**perks leaflet.pdf**\n\nThe leaflet was printed in May by the leaflet printers of Northwind. [1]"
+    assert (
+        printed
+        == "**perks leaflet.pdf**\n\nThe leaflet was printed in May by the leaflet printers of Northwind. [1]"
+    )
 
 
 def test_short_document_has_its_own_words_next_to_a_long_one() -> None:
@@ -355,7 +394,8 @@ def cited(summary: str) -> list[Quote]:
 
 def test_summary_of_many_documents_covers_each_in_every_round() -> None:
     things = [
-        f"The keeper of house number {n} sells lamps and oil to travellers. It was built in {1800 + n}." for n in range(14)
+        f"The keeper of house number {n} sells lamps and oil to travellers. It was built in {1800 + n}."
+        for n in range(14)
     ]
     first = ask(
         TREE_SUMMARIZE,
@@ -365,12 +405,16 @@ def test_summary_of_many_documents_covers_each_in_every_round() -> None:
     assert [quote.marks for quote in cited(first)] == [(n,) for n in range(1, 15)]
     half = first.index("[7]") + 3
     again = ask(
-        TREE_SUMMARIZE, query_str="Summarise everything", context_str=(Passage(first[:half]), Passage(first[half:].strip()))
+        TREE_SUMMARIZE,
+        query_str="Summarise everything",
+        context_str=(Passage(first[:half]), Passage(first[half:].strip())),
     )
     assert [quote.marks for quote in cited(again)] == [(n,) for n in range(1, 15)]
 
 
-@pytest.mark.parametrize(("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)])
+@pytest.mark.parametrize(
+    ("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)]
+)
 def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int) -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     said = ask(TREE_SUMMARIZE, query_str=f"Summarise these documents {wish}", context_str=passages)
@@ -378,7 +422,9 @@ def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int
 
 
 def test_items_of_a_list_are_counted_in_a_summary_of_a_length() -> None:
-    items = "".join(f"- Every guest of Ada's hall brings lamp number {n} to the table.\n" for n in range(1, 9))
+    items = "".join(
+        f"- Every guest of Ada's hall brings lamp number {n} to the table.\n" for n in range(1, 9)
+    )
     passages = (Passage(f"The hall asks for the following:\n{items}", 1, "hall.txt"),)
     said = ask(TREE_SUMMARIZE, query_str="Summarise this document in three sentences", context_str=passages)
     assert len(cited(said)) == 3
@@ -388,7 +434,9 @@ def test_items_of_a_list_are_counted_in_a_summary_of_a_length() -> None:
 
 def test_summary_keeps_its_word_limit_and_covers_each_first() -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
-    said = ask(TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages)
+    said = ask(
+        TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages
+    )
     quoted = cited(said)
     assert sum(len(quote.text.split()) for quote in quoted) <= 30
     assert [quote.marks for quote in quoted] == [(1,), (2,)]
@@ -406,7 +454,9 @@ def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:
         "Barley is dear, and oats are sold at a fair in the valley by Ann Lee.",
     )
     text = " ".join(f"{one} {other}" for one, other in zip(leaning, alone, strict=True))
-    assert ask(TEXT_QA, query_str="Summarise", context_str=(Passage(text, 1),)) == " ".join(f"{said} [1]" for said in alone)
+    assert ask(TEXT_QA, query_str="Summarise", context_str=(Passage(text, 1),)) == " ".join(
+        f"{said} [1]" for said in alone
+    )
 
 
 def test_summary_of_summaries_keeps_citations_without_repeats() -> None:
@@ -420,7 +470,9 @@ def test_summary_of_summaries_keeps_citations_without_repeats() -> None:
 
 
 def test_question_over_many_summaries_is_answered() -> None:
-    said = ask(TREE_SUMMARIZE, query_str="Who was elected chair of the board?", context_str=(HANDBOOK, MINUTES))
+    said = ask(
+        TREE_SUMMARIZE, query_str="Who was elected chair of the board?", context_str=(HANDBOOK, MINUTES)
+    )
     assert "Maria Silva was elected chair of the board. [2]" in said
     assert "Parking" not in said
 
@@ -434,9 +486,14 @@ def test_not_found_is_never_quoted_as_a_finding() -> None:
 
 def test_answer_of_a_part_is_trusted_when_combined() -> None:
     parts = (Passage("The chair earns a silver medal. [2]"), Passage(NOTHING_FOUND))
-    assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text
+    assert (
+        ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts)
+        == parts[0].text
+    )
     nothing = (Passage(NOTHING_FOUND), Passage(NOTHING_FOUND))
-    assert is_refusal(ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing))
+    assert is_refusal(
+        ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing)
+    )
 
 
 def test_answer_of_a_part_is_quoted_even_if_a_denial_is_sought() -> None:
@@ -447,19 +504,30 @@ def test_answer_of_a_part_is_quoted_even_if_a_denial_is_sought() -> None:
 
 def test_refined_summary_adds_new_documents_and_keeps_old() -> None:
     existing = "Whales sing at night. [3] Whales sleep in the deep sea. [4]"
-    said = refine(existing, "Summarise everything", Passage("Ships carry grain and coal. Captains write letters home.", 8))
+    said = refine(
+        existing,
+        "Summarise everything",
+        Passage("Ships carry grain and coal. Captains write letters home.", 8),
+    )
     assert "[8]" in said
     assert "[3]" in said or "[4]" in said
 
 
 def test_a_follow_up_is_condensed_by_task() -> None:
-    history = (ChatMessage(MessageRole.USER, "Who owns Northwind Health?"), ChatMessage(MessageRole.ASSISTANT, "Contoso. [1]"))
+    history = (
+        ChatMessage(MessageRole.USER, "Who owns Northwind Health?"),
+        ChatMessage(MessageRole.ASSISTANT, "Contoso. [1]"),
+    )
     said = ask(CONDENSE_QUESTION, chat_history=history, question="When was it founded?")
     assert said == "When was it founded? (Northwind Health)"
 
 
 def test_follow_up_without_answer_by_topic_is_read_alone() -> None:
-    team = Passage("Marketing is led by Priya Shah. Sales is led by Tom Berg. The marketing team sits on the third floor.", 1)
+    team = Passage(
+        "Marketing is led by Priya Shah. Sales is led by Tom Berg. The marketing team sits on the third "
+        "floor.",
+        1,
+    )
     notes = Passage("The dentist is on Friday at 10:30. The boat is in the harbour of Kiel until May.", 2)
     question = "What about the boat? (leads marketing)"
     said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[team, notes])
@@ -469,19 +537,29 @@ def test_follow_up_without_answer_by_topic_is_read_alone() -> None:
 @pytest.mark.parametrize(
     ("question", "reason"),
     [
-        ("Why is that? (days vacation employees get)", "Employees get vacation in March because the books are closed then."),
+        (
+            "Why is that? (days vacation employees get)",
+            "Employees get vacation in March because the books are closed then.",
+        ),
         ("Wieso? (Haustiere erlaubt)", "Haustiere sind nicht erlaubt, weil der Vermieter allergisch ist."),
     ],
 )
 def test_why_alone_is_answered_by_what_it_was_asked_about(question: str, reason: str) -> None:
-    facts = "Employees get 25 days of vacation each year since 1998. The company car is red. Haustiere sind nicht erlaubt."
+    facts = (
+        "Employees get 25 days of vacation each year since 1998. The company car is red. Haustiere sind "
+        "nicht erlaubt."
+    )
     passage = Passage(f"{facts} {reason}", 1)
-    assert f"{reason} [1]" in ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[passage])
+    assert f"{reason} [1]" in ask(
+        TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[passage]
+    )
 
 
 def test_chat_with_passages_answers_and_without_explains_limits() -> None:
     question = "When did the office in Lisbon open?"
-    assert "March 1998. [1]" in ask(CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,))
+    assert "March 1998. [1]" in ask(
+        CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,)
+    )
     assert ask(SIMPLE_CHAT, system_prompt="", query_str=question) == NO_MODEL
     assert ask(GENERATION, query_str="Write a poem.") == NO_MODEL
 

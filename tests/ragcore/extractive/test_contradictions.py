@@ -8,7 +8,9 @@ from ragcore.extractive.contradictions import contradict
 from ragcore.text.quotable_sentences import Quote
 
 
-def says_something_else(question: str, *sentences: str, at: int = 0, document: str = "plan.pdf", lead: str = "") -> bool:
+def says_something_else(
+    question: str, *sentences: str, at: int = 0, document: str = "plan.pdf", lead: str = ""
+) -> bool:
     quotes = [Quote(sentence, (), 0, document, lead=lead) for sentence in sentences]
     return contradict(question, quotes)[at]
 
@@ -38,7 +40,8 @@ def test_what_is_answers_no_question_for_what_is_not(question: str, sentence: st
         ("Was ist nicht versichert?", "Für Schmuck besteht kein Schutz."),
         ("Qu'est-ce qui n'est pas remboursé ?", "Les lunettes sont exclues."),
         ("¿Qué no cubre el seguro?", "Las gafas no están cubiertas."),
-        # It is no such question: what is asked stands before the condition, or both are wanted, or what to do, or whether.
+        # It is no such question: what is asked stands before the condition, or both are wanted, or what to
+        # do, or whether.
         ("What happens if I do not pay?", "The gym closes the account."),
         ("What is covered and not covered?", "The plan covers glasses."),
         ("What should I do when I can't log in?", "Reset the password."),
@@ -66,7 +69,9 @@ def test_a_word_is_another_one_without_its_prefix() -> None:
     assert not says_something_else(question, "Some 300 nonmembers visit the club.")
     assert not says_something_else(question, "Some 300 guests visit the club.")
     # Said elsewhere in the passage, it may be meant here.
-    assert not says_something_else(question, "Some 300 members visit the club.", "Fees of non-members", "Fees")
+    assert not says_something_else(
+        question, "Some 300 members visit the club.", "Fees of non-members", "Fees"
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,10 +119,16 @@ def test_time_may_be_anywhere_in_the_passage_or_file_name() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("question", ["What was sold in March 2019?", "Where do non-Muslims live?"])
 def test_long_passage_is_searched_once_for_all_its_sentences(question: str) -> None:
-    sentences = [f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)]  # minutes, if for each
+    sentences = [
+        f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)
+    ]  # minutes, if for each
     quotes = [Quote(sentence, (), 0, "plan.pdf") for sentence in sentences]
     assert all(contradict(question, quotes))
-    assert not any(contradict(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
+    assert not any(
+        contradict(
+            question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]
+        )
+    )
 
 
 def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
@@ -125,7 +136,8 @@ def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "sentence"), [("What is not paid?", "Проезд оплачен."), ("Was ist nicht bezahlt?", "Проезд оплачен.")]
+    ("question", "sentence"),
+    [("What is not paid?", "Проезд оплачен."), ("Was ist nicht bezahlt?", "Проезд оплачен.")],
 )
 def test_unknown_script_is_never_a_contradiction(question: str, sentence: str) -> None:
     assert not says_something_else(question, sentence)

@@ -38,4 +38,6 @@ def test_of_an_earlier_summary_the_latest_turns_are_kept() -> None:
 
 def test_what_else_the_system_noted_is_kept_as_it_is() -> None:
     note = "Be brief.\n\nAda is asking."
-    assert over_and_over(turn("Who?", "Ada."), 20, note) == "\n".join([note, *["Asked: “Who?” Answered: “Ada.”"] * 8])
+    assert over_and_over(turn("Who?", "Ada."), 20, note) == "\n".join(
+        [note, *["Asked: “Who?” Answered: “Ada.”"] * 8]
+    )

@@ -13,7 +13,10 @@ def after(*asked: str) -> list[ChatMessage]:
     return [
         message
         for question in asked
-        for message in (ChatMessage(MessageRole.USER, question), ChatMessage(MessageRole.ASSISTANT, "Contoso did. [1]"))
+        for message in (
+            ChatMessage(MessageRole.USER, question),
+            ChatMessage(MessageRole.ASSISTANT, "Contoso did. [1]"),
+        )
     ]
 
 
@@ -26,7 +29,11 @@ def after(*asked: str) -> list[ChatMessage]:
         ("How many people lived in Warsaw in 1920?", "And in 1921?", "And in 1921? (people lived Warsaw)"),
         ("what is the vacation policy", "why?", "why? (vacation policy)"),
         ("Who leads marketing?", "What about sales?", "What about sales? (leads marketing)"),
-        ("Summarise the employee handbook in two sentences", "And the holidays?", "And the holidays? (employee handbook)"),
+        (
+            "Summarise the employee handbook in two sentences",
+            "And the holidays?",
+            "And the holidays? (employee handbook)",
+        ),
         ("Zusammenfassung des Handbuchs in zwei Sätzen", "Und der Urlaub?", "Und der Urlaub? (Handbuchs)"),
         ("I would like to bake a cake.", "How long does it take?", "How long does it take? (like bake cake)"),
         ("I lost my key.", "What should I do?", "What should I do? (lost key)"),
@@ -69,7 +76,10 @@ def test_a_wish_for_a_summary_of_everything_gives_no_subject() -> None:
 
 def test_the_subject_is_found_behind_earlier_follow_ups() -> None:
     assert (
-        add_topic("And how was it financed?", after("Who built the Eiffel Tower?", "When was it built?")).count("Eiffel") == 1
+        add_topic(
+            "And how was it financed?", after("Who built the Eiffel Tower?", "When was it built?")
+        ).count("Eiffel")
+        == 1
     )
 
 
@@ -89,7 +99,22 @@ def test_a_greeting_between_them_does_not_count() -> None:
 
 message = st.lists(
     st.sampled_from(
-        ["and", "it", "what", "about", "Warsaw", "1921", "its", "policy", "?", "er", "它", "the", "Northwind", "she"]
+        [
+            "and",
+            "it",
+            "what",
+            "about",
+            "Warsaw",
+            "1921",
+            "its",
+            "policy",
+            "?",
+            "er",
+            "它",
+            "the",
+            "Northwind",
+            "she",
+        ]
     )
 ).map(" ".join)
 

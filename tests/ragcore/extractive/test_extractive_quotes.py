@@ -49,7 +49,8 @@ def test_first_cited_sentence_is_located_in_its_passage() -> None:
 
 def test_quote_without_bold_or_with_column_names_is_located() -> None:
     passage = (
-        "A list.\n\n| Ticket | Price |\n| --- | --- |\n| Adult | £2.50 |\n| Child, up to 14 | £1 |\n\nIt **fell** in 1903."
+        "A list.\n\n| Ticket | Price |\n| --- | --- |\n| Adult | £2.50 |\n| Child, up to 14 | £1 |\n\n"
+        "It **fell** in 1903."
     )
     for place in ("Child", "It **fell**"):
         (quote,) = [quote for quote in quotes_in(passage, number=1) if place.split()[0] in quote.text]
@@ -73,7 +74,10 @@ def test_sentence_is_located_without_its_passage_s_marks() -> None:
 
 
 def test_what_an_answer_cites_a_passage_for_is_found_in_it() -> None:
-    passage = "A cover of red. Was it high?\nNo. It **fell** in 1903, in the great storm. Ada Penrose built it again by 1911."
+    passage = (
+        "A cover of red. Was it high?\nNo. It **fell** in 1903, in the great storm. Ada Penrose built "
+        "it again by 1911."
+    )
 
     def found(answer: str) -> list[str]:
         return [passage[slice(*place)] for place in quoted_places(answer, 1, passage)]
@@ -135,7 +139,10 @@ def test_heading_without_content_is_quoted_only_if_alone() -> None:
 
 
 def test_a_row_is_quoted_whole_with_the_names_of_its_columns() -> None:
-    table = "Strokes | Meaning\n|---|---|\nFour | Send for help. Carry on\nFive | Clear the line\nNobody whistles."
+    table = (
+        "Strokes | Meaning\n|---|---|\nFour | Send for help. Carry on\nFive | Clear the line\nNobody "
+        "whistles."
+    )
     assert led(table) == [
         ("", "Strokes: Four; Meaning: Send for help. Carry on"),
         ("", "Strokes: Five; Meaning: Clear the line"),
@@ -161,12 +168,18 @@ def test_column_names_repeated_in_rows_are_not_quoted_alone() -> None:
     assert led("(in millions) | 2019 | 2018\nSales (in millions) | 2019: 5; 2018: 4") == [
         ("", "Sales (in millions) | 2019: 5; 2018: 4")
     ]
-    assert led("Sales\n\nYear | Sold on 1 May\n\nYear: 2014; Sold on 1 May: 7") == [("Sales", "Year: 2014; Sold on 1 May: 7")]
+    assert led("Sales\n\nYear | Sold on 1 May\n\nYear: 2014; Sold on 1 May: 7") == [
+        ("Sales", "Year: 2014; Sold on 1 May: 7")
+    ]
 
 
 def test_cells_say_what_they_say() -> None:
     table = "|Test||2020|\n|---|---|---|\n|eGFR|> 60||\n|Sugar||- 4|\n|a \\| b|x|**y**|"
-    assert led(table) == [("", "Test: eGFR; > 60"), ("", "Test: Sugar; 2020: - 4"), ("", "Test: a | b; x; 2020: y")]
+    assert led(table) == [
+        ("", "Test: eGFR; > 60"),
+        ("", "Test: Sugar; 2020: - 4"),
+        ("", "Test: a | b; x; 2020: y"),
+    ]
 
 
 def test_a_table_below_another_has_columns_of_its_own() -> None:
@@ -181,19 +194,24 @@ def test_rows_of_two_cells_are_listed_too() -> None:
 
 def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
     prices = (
-        "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+        "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; "
+        "2025: £4\n\nNo cards."
     )
     quotes = quotes_in(prices, number=1, source="menu.md")
     answer = join_quotes(with_lists(range(len(quotes)), quotes))
     assert answer == (
-        "Prices hold in May. [1]\n- Item: Tea; 2024: £1; 2025: £2 [1]\n- Item: Ale; 2024: £3; 2025: £4 [1]\n\nNo cards. [1]"
+        "Prices hold in May. [1]\n- Item: Tea; 2024: £1; 2025: £2 [1]\n- Item: Ale; 2024: £3; 2025: £4 "
+        "[1]\n\nNo cards. [1]"
     )
     assert [quote.text for quote in quotes_in(answer, number=None)] == [quote.text for quote in quotes]
     assert join_quotes(with_lists([1], quotes)) == "Item: Tea; 2024: £1; 2025: £2 [1]"
 
 
 def test_rows_below_what_introduces_them_are_its_list() -> None:
-    text = "We sell these:\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+    text = (
+        "We sell these:\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; "
+        "2025: £4\n\nNo cards."
+    )
     quotes = quotes_in(text, number=1)
     whole = "We sell these:\n- Item: Tea; 2024: £1; 2025: £2\n- Item: Ale; 2024: £3; 2025: £4 [1]"
     assert join_quotes(with_lists([0, 1], quotes)) == whole
@@ -205,7 +223,9 @@ def test_row_is_located_with_or_without_column_names() -> None:
     for row in ("Signal: Four; slow; Meaning: Send for help: run", "Signal: Five; Meaning: Clear the line"):
         place = place_of(row, table)
         assert place is not None
-        assert table[slice(*place)].replace(" | ", " ") == row.replace("Signal: ", "").replace("; Meaning: ", " ")
+        assert table[slice(*place)].replace(" | ", " ") == row.replace("Signal: ", "").replace(
+            "; Meaning: ", " "
+        )
     assert place_of("Signal: Six; Meaning: Clear the line", table) is None
     assert place_of("Signal: *; Meaning: *", "Nothing of it.") is None
 
@@ -221,13 +241,19 @@ def test_cells_of_a_row_are_located_as_whole_cells_of_one_line() -> None:
 
 
 def test_particulars_are_single_lines_and_a_letterhead_leads_on() -> None:
-    assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
+    assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [
+        ("", "Height: 3 m"),
+        ("", "Owner: Ann Lee"),
+        ("", "It is red."),
+    ]
     assert led("Front desk: 21\nSecurity (day & night): 99\nAsk here: the desk knows.") == [
         ("", "Front desk: 21"),
         ("", "Security (day & night): 99"),
         ("", "Ask here: the desk knows."),
     ]
-    assert all(quote.is_row for quote in quotes_in("Height: 3 m\nOwner: Ann Lee", number=1)), "they say something"
+    assert all(quote.is_row for quote in quotes_in("Height: 3 m\nOwner: Ann Lee", number=1)), (
+        "they say something"
+    )
     assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
         ("To: Bo Subject: A boot", "Dear sir, it is red.")
     ]
@@ -260,9 +286,18 @@ def test_list_is_quoted_with_introduction_and_items_once() -> None:
 
     assert told(0) == ["We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
     assert told(2, 4) == ["We pay for these:\n- Small ones. [1]", "We pay for no horses. [1]"]
-    assert told(7, 3, 1, 2) == ["Ask first:\n- Send it. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
-    assert told(4, 3, 0) == ["We pay for no horses. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
-    assert told(5, 1) == ["Ask first:\n1. Write down why.\n2) Send it. [1]", "We pay for these:\n- Boats. [1]"]
+    assert told(7, 3, 1, 2) == [
+        "Ask first:\n- Send it. [1]",
+        "We pay for these:\n- Boats. Small ones.\n- Carts [1]",
+    ]
+    assert told(4, 3, 0) == [
+        "We pay for no horses. [1]",
+        "We pay for these:\n- Boats. Small ones.\n- Carts [1]",
+    ]
+    assert told(5, 1) == [
+        "Ask first:\n1. Write down why.\n2) Send it. [1]",
+        "We pay for these:\n- Boats. [1]",
+    ]
     assert told(len(quotes) - 1) == ["At last: [1]"]  # nothing follows
     (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
     assert 500 < len(str(long)) < 1000
@@ -271,7 +306,9 @@ def test_list_is_quoted_with_introduction_and_items_once() -> None:
 
 
 def test_list_item_after_a_sentence_is_quoted_below_it() -> None:
-    before = quotes_in("We pay for boats. Some things are not paid for. These include:\n- Travel\n- Food", number=1)
+    before = quotes_in(
+        "We pay for boats. Some things are not paid for. These include:\n- Travel\n- Food", number=1
+    )
 
     def told(*rows: int) -> list[str]:
         return [str(quote) for quote in with_lists(rows, before)]
@@ -283,7 +320,9 @@ def test_list_item_after_a_sentence_is_quoted_below_it() -> None:
     first = quotes_in("These are not paid for:\n- Travel\n- Food", number=2, passage=1)
     assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel [2]"]
     other = [*quotes_in("We pay for boats.", number=1), *first]
-    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]  # of another passage
+    assert [str(quote) for quote in with_lists([2], other)] == [
+        "These are not paid for:\n- Travel [2]"
+    ]  # of another passage
 
 
 def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
@@ -292,11 +331,16 @@ def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
     quotes = [*cut, *whole]
     assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- Carts [1]"]
     other = [*quotes_in("- Carts", number=2, passage=1, source="b.txt"), *whole]
-    assert [str(quote) for quote in with_lists([0], other)] == ["Carts [2]"]  # it has none in another document
+    assert [str(quote) for quote in with_lists([0], other)] == [
+        "Carts [2]"
+    ]  # it has none in another document
 
 
 def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
-    text = "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write why.\n2. Send it."
+    text = (
+        "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write "
+        "why.\n2. Send it."
+    )
     quotes = quotes_in(text, number=7, source="a.txt")
     rows = [row for row, quote in enumerate(quotes) if quote.bullet is None]
     answer = join_quotes(with_lists(rows, quotes))
@@ -328,7 +372,9 @@ def test_list_belongs_to_its_own_passage_despite_equal_intros() -> None:
         "The guard. Needs:",
     ]
     quotes = distinct(
-        quote for at, text in enumerate(passages) for quote in quotes_in(text, number=at + 1, source=f"{at}.txt", passage=at)
+        quote
+        for at, text in enumerate(passages)
+        for quote in quotes_in(text, number=at + 1, source=f"{at}.txt", passage=at)
     )
     introduced = [row for row, quote in enumerate(quotes) if quote.text.endswith("Needs:")]
     told = [str(quote) for quote in with_lists(introduced, quotes)]
@@ -343,14 +389,19 @@ def test_list_belongs_to_its_own_passage_despite_equal_intros() -> None:
 
 def test_list_item_ends_at_a_heading_and_not_at_a_line_break() -> None:
     text = (
-        "• Knowledge of market trends\nDirector of Sales\nPosition: Director, Acme\nSummary:\nThe director leads the team.\n"
+        "• Knowledge of market trends\nDirector of Sales\nPosition: Director, Acme\nSummary:\nThe "
+        "director leads the team.\n"
         "• Reports to the Vice President of\nSales\nand Marketing\n• Knows Office\nSuite"
     )
     assert [(quote.lead, quote.text, quote.bullet) for quote in quotes_in(text, number=1)] == [
         ("", "Knowledge of market trends", "•"),
         ("Director of Sales", "Position: Director, Acme", "="),
         ("Director of Sales Position: Director, Acme", "Summary: The director leads the team.", None),
-        ("Director of Sales Position: Director, Acme", "Reports to the Vice President of Sales and Marketing", "•"),
+        (
+            "Director of Sales Position: Director, Acme",
+            "Reports to the Vice President of Sales and Marketing",
+            "•",
+        ),
         ("Director of Sales Position: Director, Acme", "Knows Office Suite", "•"),
     ]
 
@@ -377,10 +428,14 @@ HOURS = "Opening hours\nMonday closed\nTuesday to Friday 10 am to 6 pm\nSaturday
         ("Lentil soup 4.50\nPasta 6.80", None, None),
     ],
 )
-def test_unmarked_lines_below_an_introduction_are_a_list(text: str, head: str | None, items: list[str] | None) -> None:
+def test_unmarked_lines_below_an_introduction_are_a_list(
+    text: str, head: str | None, items: list[str] | None
+) -> None:
     items = items or text.split("\n")[head is not None :]
     quotes = quotes_in(f"{text}\n\nThe house was built in 1921.", number=1)
-    assert [(quote.text, quote.lead) for quote in quotes if quote.bullet == "="] == [(item, head or "") for item in items]
+    assert [(quote.text, quote.lead) for quote in quotes if quote.bullet == "="] == [
+        (item, head or "") for item in items
+    ]
     introduced = {quote.text: list(quote.introduces) for quote in quotes if quote.introduces}
     assert introduced == ({head: [f"- {item}" for item in items]} if head else {})
     assert quotes[-1].lead == "", "the list does not lead to what follows it"
@@ -389,13 +444,19 @@ def test_unmarked_lines_below_an_introduction_are_a_list(text: str, head: str | 
 @pytest.mark.parametrize(
     "text",
     [
-        "Der alte Turm über dem Fluss wurde von den\nBürgern der Stadt gebaut und dann in dem\nKrieg zerstört.",
+        (
+            "Der alte Turm über dem Fluss wurde von den\nBürgern der Stadt gebaut und dann in dem\nKrieg "
+            "zerstört."
+        ),
         "The tower was built by\nHarold Gray of\nNorthwind.",
         "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
         "It cost £12.50\nand later £30",
         "Anna Berg\nTom Lee",
         "भारत की राजधानी\nनई दिल्ली है और यह\nबड़ा शहर है।",
-        "\n".join(f"{letter} long line that goes on and on, until it is longer than sixty characters" for letter in "ABC"),
+        "\n".join(
+            f"{letter} long line that goes on and on, until it is longer than sixty characters"
+            for letter in "ABC"
+        ),
     ],
 )
 def test_sentences_that_are_broken_into_lines_stay_whole(text: str) -> None:
@@ -403,7 +464,9 @@ def test_sentences_that_are_broken_into_lines_stay_whole(text: str) -> None:
 
 
 def test_a_short_line_right_above_a_sentence_is_its_heading() -> None:
-    assert led("§ 2 Rent\nThe rent is 950 euros a month. It is due on Monday.\n\n3. Pets\nNo dogs are allowed here.") == [
+    assert led(
+        "§ 2 Rent\nThe rent is 950 euros a month. It is due on Monday.\n\n3. Pets\nNo dogs are allowed here."
+    ) == [
         ("§ 2 Rent", "The rent is 950 euros a month."),
         ("§ 2 Rent", "It is due on Monday."),
         ("3. Pets", "No dogs are allowed here."),
@@ -412,7 +475,8 @@ def test_a_short_line_right_above_a_sentence_is_its_heading() -> None:
 
 def test_heading_with_price_day_or_label_is_quoted_and_leads() -> None:
     assert led(
-        "Red lamp for $400\n\nIt is bright.\n\n## Version 2.3 (3 May 2023)\n\nIt is dark.\n\nNext: a lamp\n\nIt is blue."
+        "Red lamp for $400\n\nIt is bright.\n\n## Version 2.3 (3 May 2023)\n\nIt is dark.\n\nNext: a "
+        "lamp\n\nIt is blue."
     ) == [
         ("", "Red lamp for $400"),
         ("Red lamp for $400", "It is bright."),
@@ -424,7 +488,9 @@ def test_heading_with_price_day_or_label_is_quoted_and_leads() -> None:
 
 
 def test_a_heading_right_above_a_list_introduces_it() -> None:
-    quotes = quotes_in("## Ingredients\n\n- 1 onion\n- salt\n\nIt is a soup.\n\n## Method\n\nFry it.", number=1)
+    quotes = quotes_in(
+        "## Ingredients\n\n- 1 onion\n- salt\n\nIt is a soup.\n\n## Method\n\nFry it.", number=1
+    )
     assert [(quote.lead, quote.text, quote.introduces) for quote in quotes] == [
         ("", "Ingredients", ("- 1 onion", "- salt")),
         ("Ingredients", "1 onion", ()),
@@ -447,14 +513,22 @@ def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
     [
         ("Steps:\n1) Switch it off\n2) Wait\n\nThen call us.", ["1) Switch it off", "2) Wait"]),
         ("(a) the roof\n(b) the walls\n\nThey are ours.", ["(a) the roof", "(b) the walls"]),
-        ("1. Scope\nThis holds for all who work here or live here.\n\n2. Terms\nThey are as follows for all.", []),
+        (
+            (
+                "1. Scope\nThis holds for all who work here or live here.\n\n2. Terms\nThey are as follows "
+                "for all."
+            ),
+            [],
+        ),
         ("6. A reference\n\nShifts\n\nThey are told two weeks before.", []),
         ("1. What is it?\n2. Who made it?\n\nAnn did.", []),
     ],
 )
 def test_numbered_lines_in_sequence_are_items_with_any_mark(text: str, items: list[str]) -> None:
     assert [quote.text for quote in quotes_in(text, number=1) if quote.begins_item] == items
-    assert list_at_start(text) == (text.index(items[-1]) + len(items[-1]) if items and text.startswith(items[0]) else 0)
+    assert list_at_start(text) == (
+        text.index(items[-1]) + len(items[-1]) if items and text.startswith(items[0]) else 0
+    )
 
 
 def test_numbered_line_above_another_kind_of_list_is_a_heading() -> None:
@@ -469,7 +543,10 @@ def test_a_row_or_a_bold_sentence_is_no_heading() -> None:
     row = "Month: May; Job: Add frames; leave the rest alone"
     assert led(f"{row}\nSwarming\n\nIt is in May.") == [("", row), ("Swarming", "It is in May.")]
     assert led("**It cannot be undone.**\n\nUse this.") == [("", "It cannot be undone."), ("", "Use this.")]
-    assert led("**Leave.** It is paid.\n\n**Pay:**\n\nIt is due.") == [("Leave.", "It is paid."), ("Pay:", "It is due.")]
+    assert led("**Leave.** It is paid.\n\n**Pay:**\n\nIt is due.") == [
+        ("Leave.", "It is paid."),
+        ("Pay:", "It is due."),
+    ]
 
 
 def test_code_block_lines_are_quoted_below_their_heading() -> None:
@@ -482,7 +559,9 @@ def test_code_block_lines_are_quoted_below_their_heading() -> None:
 
 
 def test_what_is_to_be_filled_in_is_not_quoted() -> None:
-    assert led("Signed: ________\n\nThe trip is on 4 May. Name ______ Class ____") == [("", "The trip is on 4 May.")]
+    assert led("Signed: ________\n\nThe trip is on 4 May. Name ______ Class ____") == [
+        ("", "The trip is on 4 May.")
+    ]
     assert led("Signed: ________") == [("", "Signed: ________")], "it is all there is"
 
 
@@ -513,7 +592,11 @@ def test_several_prices_are_listed_and_one_is_not() -> None:
 
 @pytest.mark.timeout(60)
 def test_a_line_of_many_digits_is_read_at_once() -> None:
-    lines = ["Tea £2", "Code " + "1" * 100_000, "Cake £3"]  # minutes, where every digit is followed to the last
+    lines = [
+        "Tea £2",
+        "Code " + "1" * 100_000,
+        "Cake £3",
+    ]  # minutes, where every digit is followed to the last
     assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
 
 
@@ -521,7 +604,11 @@ LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## R
 It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
 
 
-@given(st.lists(st.tuples(st.sampled_from(re.split(r"[|\n]", LINES)), st.sampled_from(["\n", "\n\n"])), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(re.split(r"[|\n]", LINES)), st.sampled_from(["\n", "\n\n"])), max_size=12
+    )
+)
 def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, str]]) -> None:
     text = "".join(line + end for line, end in lines)
     for quote in quotes_in(text, number=1):
@@ -533,14 +620,19 @@ def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, st
 @pytest.mark.parametrize(
     "head",
     [
-        "Harbour Lettings Ltd\n12 Quay Street\nOldport OP3 4TT\nTelephone 0123 456789\n3 March 2025\nDear Mr Cole,\n",
+        (
+            "Harbour Lettings Ltd\n12 Quay Street\nOldport OP3 4TT\nTelephone 0123 456789\n3 March 2025\n"
+            "Dear Mr Cole,\n"
+        ),
         "Hausverwaltung Brandt GmbH\nLindenweg 4\n20095 Hamburg\nHamburg, den 3. März 2025\n",
         "Agence du Port\n4 quai des Brumes\n44000 Nantes\nNantes, le 3 mars 2025\nMadame,\n",
         "Agencia del Puerto\nCalle Mayor 4\n28013 Madrid\nMadrid, 3 de marzo de 2025\n",
     ],
 )
 def test_a_letterhead_directly_above_a_sentence_is_no_part_of_it(head: str) -> None:
-    sentence = "The rent for the flat rises to 980 euros a month from May; please change your\nstanding order."
+    sentence = (
+        "The rent for the flat rises to 980 euros a month from May; please change your\nstanding order."
+    )
     quotes = quotes_in(head + sentence, number=1)
     assert quotes[-1].text == " ".join(sentence.split())
     assert [quote.text for quote in quotes[:-1]] == head.splitlines()

@@ -31,7 +31,13 @@ from ragcore.text.salience import centrality, diverse, shares, stretches
         ("What is this about?", ""),
         ("What are the main points?", ""),
         ("Give me a summary of the report in three sentences, please", ""),
-        ("Describe what the provided text is about. Also describe some of the questions that this text can answer.", ""),
+        (
+            (
+                "Describe what the provided text is about. Also describe some of the questions that this "
+                "text can answer."
+            ),
+            "",
+        ),
         ("Worum geht es in dem Dokument?", ""),
         ("Fasse den Text zusammen", ""),
         ("Résume ce document", ""),
@@ -87,7 +93,9 @@ def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
         ("Summarise it in 0 sentences", None, ""),
     ],
 )
-def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | None, topic: str | None) -> None:
+def test_how_many_sentences_a_summary_is_to_have(
+    message: str, sentences: int | None, topic: str | None
+) -> None:
     assert requested_length(message) == Length(sentences)
     assert topic is None or topic_of(message) == topic
 
@@ -203,7 +211,11 @@ def summary(query: str, *passages: Passage, again: bool = False) -> str:
 
 
 def test_each_document_has_its_name_and_cited_sentences() -> None:
-    passages = (Passage(HARBOUR, 1, "harbour [1].pdf, page 2"), Passage(BAKERY, 2, "bakery.txt"), Passage(ROWS, 3, "sales.csv"))
+    passages = (
+        Passage(HARBOUR, 1, "harbour [1].pdf, page 2"),
+        Passage(BAKERY, 2, "bakery.txt"),
+        Passage(ROWS, 3, "sales.csv"),
+    )
     parts = summary("Fasse alles zusammen", *passages).split("\n\n")
     assert parts[::2] == [r"**harbour \[1\].pdf**", "**bakery.txt**", "**sales.csv**"]
     assert parts[3] == BAKERY.replace(". ", ". [2] ") + " [2]"
@@ -218,14 +230,21 @@ def test_table_facts_of_the_whole_go_before_those_of_a_part() -> None:
 
 def test_a_group_of_documents_has_its_topic_and_their_names() -> None:
     notes = f"{GROUP}: sea, harbour\n{DOCUMENTS_OF_GROUP}: a.txt, b.txt\n\n"
-    text = summary("Summarise everything", Passage(notes + HARBOUR, 1, "a.txt"), Passage(f"{notes}{BAKERY}", 2, "b.txt"))
+    text = summary(
+        "Summarise everything", Passage(notes + HARBOUR, 1, "a.txt"), Passage(f"{notes}{BAKERY}", 2, "b.txt")
+    )
     assert text.startswith("**sea, harbour**\na.txt, b.txt\n\n")
     assert {mark for quote in quotes_in(text, number=None) for mark in quote.marks} == {1, 2}
 
 
 def test_summaries_are_made_one_under_the_same_headings() -> None:
-    first = summary("Summarise everything", Passage(HARBOUR, 1, "harbour.pdf"), Passage(BAKERY, 2, "bakery.txt"))
-    more = summary("Summarise everything", Passage("The harbour master of Penmouth is called Tom Berg.", 3, "harbour.pdf"))
+    first = summary(
+        "Summarise everything", Passage(HARBOUR, 1, "harbour.pdf"), Passage(BAKERY, 2, "bakery.txt")
+    )
+    more = summary(
+        "Summarise everything",
+        Passage("The harbour master of Penmouth is called Tom Berg.", 3, "harbour.pdf"),
+    )
     both = summary("Summarise everything", Passage(first), Passage(more), again=True)
     assert both.split("\n\n")[::2] == ["**harbour.pdf**", "**bakery.txt**"]
     assert "The harbour master of Penmouth is called Tom Berg. [3]" in both
@@ -233,16 +252,20 @@ def test_summaries_are_made_one_under_the_same_headings() -> None:
 
 def test_a_list_stays_whole_when_summaries_are_made_one() -> None:
     listed = "**cake.txt**\n\nIngredients\n- 4 eggs\n- 1 lemon [1]"
-    assert summary("Summarise everything", Passage(listed), Passage("**b.txt**\n\nBread is baked. [2]"), again=True) == (
-        f"{listed}\n\n**b.txt**\n\nBread is baked. [2]"
-    )
+    assert summary(
+        "Summarise everything", Passage(listed), Passage("**b.txt**\n\nBread is baked. [2]"), again=True
+    ) == (f"{listed}\n\n**b.txt**\n\nBread is baked. [2]")
 
 
 def test_a_disclaimer_that_several_documents_have_tells_of_none() -> None:
     legal = "No liability is accepted for the contents of this document by the Coast Company."
-    text = summary("Summarise", *(Passage(f"{legal} {own}", at, f"{at}") for at, own in enumerate((HARBOUR, BAKERY), 1)))
+    text = summary(
+        "Summarise", *(Passage(f"{legal} {own}", at, f"{at}") for at, own in enumerate((HARBOUR, BAKERY), 1))
+    )
     assert legal not in text
-    versions = summary("Summarise", Passage(HARBOUR, 1, "old.txt"), Passage(f"{HARBOUR} It is deep.", 2, "new.txt"))
+    versions = summary(
+        "Summarise", Passage(HARBOUR, 1, "old.txt"), Passage(f"{HARBOUR} It is deep.", 2, "new.txt")
+    )
     assert versions.count("The harbour of Penmouth was built in 1871") == 2
 
 

@@ -1,4 +1,5 @@
-"""What the reader without a model answers to calls that are no questions about passages: in the form that parsers read."""
+"""What the reader without a model answers to calls that are no questions about passages: in the form that
+parsers read."""
 
 from __future__ import annotations
 
@@ -53,9 +54,13 @@ def chosen(prompt: Prompt, query: str, **told: Variable) -> list[int]:
 
 def test_every_task_has_an_answer_in_a_prompt_of_ours() -> None:
     values: dict[str, Variable] = {
-        **dict.fromkeys(("query_str", "question", "response", "second_response", "reference", "guidelines"), "Who is chair?"),
         **dict.fromkeys(
-            ("existing_answer", "existing_facts", "info_str", "system_prompt", "tool_names", "text"), "The board chose a chair."
+            ("query_str", "question", "response", "second_response", "reference", "guidelines"),
+            "Who is chair?",
+        ),
+        **dict.fromkeys(
+            ("existing_answer", "existing_facts", "info_str", "system_prompt", "tool_names", "text"),
+            "The board chose a chair.",
         ),
         **dict.fromkeys(("max_outputs", "max_keywords", "max_facts", "num_questions", "num_queries"), "2"),
         "context_str": BOTH,
@@ -85,7 +90,9 @@ def test_further_choices_need_a_near_score_and_the_limit() -> None:
 
 def test_only_passages_that_help_are_ranked_the_best_first() -> None:
     question = "Who was elected chair of the board?"
-    assert re.fullmatch(r"Doc: 2, Relevance: \d+", ask(wording.CHOICE_SELECT, query_str=question, context_str=BOTH))
+    assert re.fullmatch(
+        r"Doc: 2, Relevance: \d+", ask(wording.CHOICE_SELECT, query_str=question, context_str=BOTH)
+    )
     third = Passage("Some people on the board think that the chair matters.", 3)
     lines = ask(wording.CHOICE_SELECT, query_str=question, context_str=(third, *BOTH)).splitlines()
     found = [tuple(map(int, re.findall(r"\d+", line))) for line in lines]
@@ -110,7 +117,9 @@ def test_keywords_are_names_and_frequent_words_as_spelt() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["the", "mill", "mills", "Paris", "7", ",", ".", "\n", "-", "l'été", "水火山"])).map(" ".join),
+    st.lists(
+        st.sampled_from(["the", "mill", "mills", "Paris", "7", ",", ".", "\n", "-", "l'été", "水火山"])
+    ).map(" ".join),
     st.integers(0, 5),
 )
 def test_keywords_stand_in_the_text_and_none_comes_twice(text: str, most: int) -> None:
@@ -156,7 +165,9 @@ def test_generated_question_is_answered_and_self_contained() -> None:
     passage = Passage(f"{HANDBOOK.text} It was painted in 1999. He is a king.", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="6").splitlines()
     assert len(asked) == len(set(asked)) >= 3
-    assert not any(is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked)
+    assert not any(
+        is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked
+    )
     assert not any(re.search(r"\b(?:it|he) (?:painted)?\?$", question, re.IGNORECASE) for question in asked)
 
 
@@ -171,7 +182,9 @@ def test_question_without_answer_in_the_passage_is_skipped() -> None:
     passage = Passage("埃菲尔铁塔是一座铁塔。它位于巴黎。巴黎的铁塔很高。", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="5").splitlines()
     assert asked
-    assert not any(is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked)
+    assert not any(
+        is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked
+    )
 
 
 def test_a_question_is_rephrased_in_its_own_words() -> None:
@@ -184,8 +197,14 @@ def test_a_question_is_rephrased_in_its_own_words() -> None:
 
 
 def test_a_chain_of_questions_asks_the_question_once() -> None:
-    assert ask(wording.DECOMPOSE, query_str="Who is chair?", context_str="minutes", existing_answer="") == "Who is chair?"
-    assert ask(wording.DECOMPOSE, query_str="Who is chair?", context_str="minutes", existing_answer="Maria.") == "None"
+    assert (
+        ask(wording.DECOMPOSE, query_str="Who is chair?", context_str="minutes", existing_answer="")
+        == "Who is chair?"
+    )
+    assert (
+        ask(wording.DECOMPOSE, query_str="Who is chair?", context_str="minutes", existing_answer="Maria.")
+        == "None"
+    )
 
 
 def test_nothing_is_imagined() -> None:
@@ -220,7 +239,11 @@ def card(name: str, description: str, **kinds: str) -> ToolCard:
 
 
 def schema(**kinds: str) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: {"type": kind} for name, kind in kinds.items()}, "required": list(kinds)}
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in kinds.items()},
+        "required": list(kinds),
+    }
 
 
 CARDS = (
@@ -241,7 +264,10 @@ def action(text: str) -> tuple[str, Any]:
 
 
 def test_the_tool_nearest_to_the_question_is_called_with_it() -> None:
-    assert action(react("Who is chair of the board?")) == ("search_minutes", {"input": "Who is chair of the board?"})
+    assert action(react("Who is chair of the board?")) == (
+        "search_minutes",
+        {"input": "Who is chair of the board?"},
+    )
     assert action(react("What is 12 times 3.5?")) == ("multiply", {"a": 12, "b": 3.5})
 
 
@@ -258,7 +284,9 @@ def test_a_number_is_read_with_its_thousands_and_decimals(query: str, numbers: t
     assert action(react(query, CARDS[:1])) == ("multiply", dict(zip("ab", numbers, strict=True)))
 
 
-@pytest.mark.parametrize("query", ["Multiply 1,5 please", "Multiply 1,5 by 2", "Multiply 0,125 by 8", "Multiply 3.5km by 2"])
+@pytest.mark.parametrize(
+    "query", ["Multiply 1,5 please", "Multiply 1,5 by 2", "Multiply 0,125 by 8", "Multiply 3.5km by 2"]
+)
 def test_a_number_that_may_be_another_is_given_to_no_tool(query: str) -> None:
     assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL['en']}")
 
@@ -271,15 +299,24 @@ def test_tool_with_non_question_input_is_not_called_by_chance() -> None:
 
 
 def test_what_tools_gave_becomes_the_answer_short_results_whole() -> None:
-    assert react("What is 12 times 34?", observations=(Passage("408"),)) == "Thought: I can answer now.\nAnswer: 408"
+    assert (
+        react("What is 12 times 34?", observations=(Passage("408"),))
+        == "Thought: I can answer now.\nAnswer: 408"
+    )
     long = Passage(f"{HANDBOOK.text} {MINUTES.text}")
-    assert react("Who was elected chair?", observations=(long,)).endswith("Answer: Maria Silva was elected chair of the board.")
+    assert react("Who was elected chair?", observations=(long,)).endswith(
+        "Answer: Maria Silva was elected chair of the board."
+    )
     assert react("Who?", observations=(Passage(NOTHING_FOUND),)).endswith(f"Answer: {NOTHING_FOUND}")
 
 
 SEARCH = {
     "type": "function",
-    "function": {"name": "search", "description": "Finds what the board decided", "parameters": schema(query="string")},
+    "function": {
+        "name": "search",
+        "description": "Finds what the board decided",
+        "parameters": schema(query="string"),
+    },
 }
 USER = ChatMessage(MessageRole.USER, "Who is chair of the board?")
 
@@ -291,7 +328,10 @@ def test_a_call_with_tools_gives_a_tool_call_and_then_the_answer(prompt: Prompt)
     assert first.text == ""
     (call,) = first.tool_calls
     assert call["type"] == "function"
-    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("search", {"query": USER.content})
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == (
+        "search",
+        {"query": USER.content},
+    )
     told_so = ChatMessage(MessageRole.TOOL, MINUTES.text, additional_kwargs={"tool_call_id": call["id"]})
     second = generate(prompt, [USER, first.message, told_so], [SEARCH], **told)
     assert second.tool_calls == ()
@@ -301,7 +341,10 @@ def test_a_call_with_tools_gives_a_tool_call_and_then_the_answer(prompt: Prompt)
 
 
 def test_without_a_tool_that_fits_no_call_is_made() -> None:
-    odd = {"type": "function", "function": {"name": "delete", "parameters": schema(path="string", force="boolean")}}
+    odd = {
+        "type": "function",
+        "function": {"name": "delete", "parameters": schema(path="string", force="boolean")},
+    }
     assert generate(wording.AGENT, [USER], [odd], system_prompt="").text == NO_TOOL["en"]
     assert generate(wording.AGENT, [USER], system_prompt="").text == NO_MODEL
     call = LLMCall(wording.AGENT, {"system_prompt": ""}, (USER,), (SEARCH,), "none")
@@ -340,8 +383,13 @@ def test_faithful_is_what_the_passages_say(statement: str, verdict: str) -> None
         ("On most days room ٣ is open.", "Room 3 is open on most days.", "YES"),
     ],
 )
-def test_equal_numbers_in_any_notation_and_sign_are_faithful(statement: str, passage: str, verdict: str) -> None:
-    assert ask(wording.FAITHFULNESS, response=statement, context_str=(Passage(passage, 1),)).split()[0] == verdict
+def test_equal_numbers_in_any_notation_and_sign_are_faithful(
+    statement: str, passage: str, verdict: str
+) -> None:
+    assert (
+        ask(wording.FAITHFULNESS, response=statement, context_str=(Passage(passage, 1),)).split()[0]
+        == verdict
+    )
 
 
 def test_relevant_is_what_also_answers_the_question() -> None:
@@ -356,9 +404,9 @@ def test_relevant_is_what_also_answers_the_question() -> None:
 
 
 def grade(response: str) -> float:
-    first, reason = ask(wording.CORRECTNESS, query_str=OPENED, response=response, reference="It opened in March 1998.").split(
-        "\n"
-    )
+    first, reason = ask(
+        wording.CORRECTNESS, query_str=OPENED, response=response, reference="It opened in March 1998."
+    ).split("\n")
     assert reason
     return float(first)
 
@@ -385,7 +433,9 @@ def test_the_better_of_two_answers_is_told_whichever_comes_first() -> None:
 
 def test_guidelines_are_checked_where_they_can_be_seen() -> None:
     def keeps(response: str, guidelines: str) -> bool:
-        return ask(wording.GUIDELINE, query_str=OPENED, response=response, guidelines=guidelines).startswith("YES")
+        return ask(wording.GUIDELINE, query_str=OPENED, response=response, guidelines=guidelines).startswith(
+            "YES"
+        )
 
     assert keeps("It opened in March 1998. [1]", "Be brief, use numbers, cite sources.")
     assert not keeps("It opened in March 1998.", "Cite your sources.")
@@ -395,7 +445,11 @@ def test_guidelines_are_checked_where_they_can_be_seen() -> None:
 
 def test_a_structured_answer_says_whether_it_was_found() -> None:
     found = json.loads(
-        ask(wording.ask_for_verdict(wording.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
+        ask(
+            wording.ask_for_verdict(wording.TEXT_QA),
+            query_str="Who was elected chair of the board?",
+            context_str=BOTH,
+        )
     )
     assert found == {"answer": "Maria Silva was elected chair of the board. [2]", "query_satisfied": True}
     missing = json.loads(

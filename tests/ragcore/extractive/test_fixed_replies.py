@@ -80,7 +80,9 @@ def test_english_where_the_language_is_another_or_unknown(question: str) -> None
 def test_such_words_are_known_again_everywhere(text: str) -> None:
     assert is_refusal(f" {text}\n")
     assert claims_nothing(text, "")
-    assert [quote.text for quote in quotes_in(text, number=1)] == [text]  # whole, so that no part of it is ever quoted
+    assert [quote.text for quote in quotes_in(text, number=1)] == [
+        text
+    ]  # whole, so that no part of it is ever quoted
 
 
 @pytest.mark.parametrize("language", QUESTIONS)
@@ -144,6 +146,9 @@ def test_refining_goes_on_from_a_refusal_in_any_language(language: str) -> None:
 @pytest.mark.parametrize("language", QUESTIONS)
 def test_a_refusal_among_the_passages_is_never_quoted(language: str) -> None:
     """As when the answers to parts are summed up: its own words answer this question best."""
-    passages = (Passage(nothing_about(QUESTIONS[language]), number=1), Passage(NOTHING_FOUND[language], number=2))
+    passages = (
+        Passage(nothing_about(QUESTIONS[language]), number=1),
+        Passage(NOTHING_FOUND[language], number=2),
+    )
     call = LLMCall(wording.TREE_SUMMARIZE, {"query_str": NOTHING_FOUND[language], "context_str": passages})
     assert "[" not in ExtractiveLLM(HashEmbedding()).generate(call).text

@@ -1,4 +1,5 @@
-"""Questions made from sentences by rule: each is a whole question about what the sentence says, and names what it is about."""
+"""Questions made from sentences by rule: each is a whole question about what the sentence says, and names
+what it is about."""
 
 from __future__ import annotations
 
@@ -56,7 +57,10 @@ def test_what_would_not_say_what_it_is_about_is_not_asked(sentence: str) -> None
 
 
 def test_question_comes_from_the_head_of_its_answer() -> None:
-    faq = "Where are the tickets sold?\nAt the lower station, from ten.\n\nThe rope is new. Who knows the price of ropes?"
+    faq = (
+        "Where are the tickets sold?\nAt the lower station, from ten.\n\nThe rope is new. Who knows the "
+        "price of ropes?"
+    )
     assert list(questions_of_sentences(faq)) == ["Where are the tickets sold?"]
 
 
@@ -67,7 +71,10 @@ def test_the_label_of_a_question_is_no_part_of_it(label: str) -> None:
 
 
 def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
-    text = "WHERE ARE THE TICKETS OF THE GANNERBY RAILWAY SOLD?\nThe Gannerby Railway sells them at the lower station."
+    text = (
+        "WHERE ARE THE TICKETS OF THE GANNERBY RAILWAY SOLD?\nThe Gannerby Railway sells them at the "
+        "lower station."
+    )
     assert next(questions_in(text)) == "Where are the tickets of the Gannerby Railway sold?"
     assert in_ordinary_case("FAQ", text) == "FAQ"
     assert in_ordinary_case("The Rope", text) == "The Rope"
@@ -76,7 +83,10 @@ def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
 def test_first_word_is_no_name_if_the_document_has_it_lowercase() -> None:
     sentence = "Lost property is kept in the upper station."
     assert next(questions_in(sentence)) == "Where is Lost property kept?"
-    assert next(questions_in(sentence, f"{sentence} Whoever has lost a hat asks here.")) == "Where is lost property kept?"
+    assert (
+        next(questions_in(sentence, f"{sentence} Whoever has lost a hat asks here."))
+        == "Where is lost property kept?"
+    )
 
 
 @given(st.text(max_size=300))
@@ -89,12 +99,27 @@ def test_any_text_gives_short_questions_without_repeats(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("# The mills\n\nThe mills turn with the wind and the flour is in the sacks.", "What can you tell me about flour?"),
-        ("# Les moulins\n\nLes moulins tournent avec le vent et la farine est dans les sacs.", "Que dit-on ici de « sacs » ?"),
-        ("# Los molinos\n\nLos molinos giran con el viento y la harina está en los sacos.", "¿Qué se dice aquí de «sacos»?"),
-        ("# Die Mühlen\n\nDie Mühlen drehen sich mit dem Wind und das Mehl ist in den Säcken.", "Was steht hier über „Mehl“?"),
+        (
+            "# The mills\n\nThe mills turn with the wind and the flour is in the sacks.",
+            "What can you tell me about flour?",
+        ),
+        (
+            "# Les moulins\n\nLes moulins tournent avec le vent et la farine est dans les sacs.",
+            "Que dit-on ici de « sacs » ?",
+        ),
+        (
+            "# Los molinos\n\nLos molinos giran con el viento y la harina está en los sacos.",
+            "¿Qué se dice aquí de «sacos»?",
+        ),
+        (
+            "# Die Mühlen\n\nDie Mühlen drehen sich mit dem Wind und das Mehl ist in den Säcken.",
+            "Was steht hier über „Mehl“?",
+        ),
         ("# 水车\n\n水车由河水推动。水车磨面粉。", "面粉是什么？"),
-        ("# I mulini\n\nI mulini girano con il vento e la farina è nei sacchi.", "What can you tell me about sacchi?"),
+        (
+            "# I mulini\n\nI mulini girano con il vento e la farina è nei sacchi.",
+            "What can you tell me about sacchi?",
+        ),
     ],
 )
 def test_unknown_sentences_get_a_question_in_their_language(text: str, question: str) -> None:

@@ -1,4 +1,5 @@
-"""The reader that quotes: its three outcomes, the order of sentences, what it measures, and the context of what it quotes."""
+"""The reader that quotes: its three outcomes, the order of sentences, what it measures, and the context of
+what it quotes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ LEASE = Passage(
     1.0,
 )
 CAKE = Passage(
-    "Apple cake\n\nIngredients:\n- 6 tart apples\n- 200 g butter\n- 3 eggs\n\nBake it for 50 minutes.", 2, "Cake.txt", 0.5
+    "Apple cake\n\nIngredients:\n- 6 tart apples\n- 200 g butter\n- 3 eggs\n\nBake it for 50 minutes.",
+    2,
+    "Cake.txt",
+    0.5,
 )
 
 
@@ -51,11 +55,17 @@ def test_everything_below_a_heading_that_alone_matches_is_quoted(reader: Reader)
     text = f"{repairs}\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."
     reading = reader.read("Which pets are allowed in the flat?", [Passage(text, 1)])
     assert reading.outcome == "answer"
-    assert [quote.text for quote in reading.quotes][-2:] == ["One cat may be kept.", "Smoking is not allowed in the flat."]
+    assert [quote.text for quote in reading.quotes][-2:] == [
+        "One cat may be kept.",
+        "Smoking is not allowed in the flat.",
+    ]
 
 
 def test_the_best_of_the_closest_come_before_what_is_around_them(reader: Reader) -> None:
-    letters = Passage("Dear Ms Kestrel. Thank you for writing. The permit costs 78 pounds. Visitors park with day tickets.", 1)
+    letters = Passage(
+        "Dear Ms Kestrel. Thank you for writing. The permit costs 78 pounds. Visitors park with day tickets.",
+        1,
+    )
     reading = reader.read("Which car parks does the permit of a neighbour cover?", [letters, CAKE])
     assert reading.outcome == "closest"
     assert {quote.text for quote in reading.best_first[:2]} <= {quote.text for quote in reading.quotes}
@@ -79,15 +89,25 @@ def test_list_has_its_introduction_and_sentence_its_context(reader: Reader) -> N
     assert [item.removeprefix("- ") for item in whole.introduces][:2] == ["6 tart apples", "200 g butter"]
     refused = reader.read("May consent for dogs be refused without reasons?", [LEASE]).quotes
     said = [quote.text for quote in refused]
-    assert said.index("It may be refused without reasons.") == said.index("Dogs need the written consent of the landlord.") + 1
+    assert (
+        said.index("It may be refused without reasons.")
+        == said.index("Dogs need the written consent of the landlord.") + 1
+    )
 
 
-@pytest.mark.parametrize("embedder", [HashEmbedding(), HuggingFaceEmbedding()], ids=["stems", "vectors of words"])
-def test_features_are_shares_and_cosines_and_fragments_are_known(embedder: HashEmbedding | HuggingFaceEmbedding) -> None:
+@pytest.mark.parametrize(
+    "embedder", [HashEmbedding(), HuggingFaceEmbedding()], ids=["stems", "vectors of words"]
+)
+def test_features_are_shares_and_cosines_and_fragments_are_known(
+    embedder: HashEmbedding | HuggingFaceEmbedding,
+) -> None:
     quotes = candidates([LEASE, CAKE])
     relevance = [LEASE.relevance, CAKE.relevance]
     rows, measured = features.measure(
-        "What is the rent per month?", quotes, [relevance[quote.passage] for quote in quotes], SentenceVectors(embedder)
+        "What is the rent per month?",
+        quotes,
+        [relevance[quote.passage] for quote in quotes],
+        SentenceVectors(embedder),
     )
     assert measured.shape == (len(rows), len(features.FEATURES))
     assert rows == sorted(rows)
@@ -119,24 +139,32 @@ def test_the_words_that_a_follow_up_carries_count_less() -> None:
 
 
 def test_best_is_quoted_first_by_passage_and_weak_ones_drop() -> None:
-    quotes = candidates([Passage("One is red. Two is blue.", 1), Passage("Three is green. Four is black. Five is white.", 2)])
+    quotes = candidates(
+        [Passage("One is red. Two is blue.", 1), Passage("Three is green. Four is black. Five is white.", 2)]
+    )
     assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 4.0) == [3, 4, 0]
     assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 1.0) == [3, 0]
 
 
 def test_closest_passages_include_neighbours_within_the_room() -> None:
-    quotes = candidates([Passage("One is red. Two is blue. Three is pink.", 1), Passage("Four is black. Five is white.", 2)])
+    quotes = candidates(
+        [Passage("One is red. Two is blue. Three is pink.", 1), Passage("Four is black. Five is white.", 2)]
+    )
     assert choose_closest(np.array([-np.inf, -3.0, -np.inf, -2.0, -np.inf]), quotes) == [3, 4, 0, 1, 2]
     letters = [f"Sentence {name} has {'many ' * 30}words." for name in "abcdefghijkl"]
     quotes = candidates([Passage(" ".join(letters), 1)])
     rows = choose_closest(np.array([-2.0] + [-np.inf] * 10 + [-2.5]), quotes)
     assert {0, 11, 1, 10} <= set(rows)
     assert sum(len(quotes[row].text) for row in rows) <= MAX_CLOSEST
-    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * MAX_CLOSEST + "long.", 1)])) == [0]
+    assert choose_closest(
+        np.array([-2.0]), candidates([Passage("It is " + "very " * MAX_CLOSEST + "long.", 1)])
+    ) == [0]
 
 
 def test_foreign_question_never_claims_that_nothing_matches() -> None:
-    lease = Passage("The Tenants pay a deposit of £1,860 before moving in. The flat is on the second floor.", 1)
+    lease = Passage(
+        "The Tenants pay a deposit of £1,860 before moving in. The flat is on the second floor.", 1
+    )
     reader = Reader(HuggingFaceEmbedding())
     assert reader.read("Wie hoch ist die Kaution?", [lease]).outcome == "closest"
     assert reader.read("Wie hoch ist die Kaution?", []).outcome == "nothing"
@@ -154,16 +182,23 @@ def test_heading_that_alone_matches_is_quoted_once_on_top() -> None:
     quotes = candidates([Passage(text, 1)])
     texts = [quote.text for quote in in_context("How high is the rent?", [0, 1], quotes)]
     assert texts == ["**Rent**", "It is 950 euros a month.", "It is due on the third."]
-    assert [quote.text for quote in in_context("How much a month?", [0], quotes)] == ["It is 950 euros a month."]
+    assert [quote.text for quote in in_context("How much a month?", [0], quotes)] == [
+        "It is 950 euros a month."
+    ]
 
 
 def test_sentence_with_words_in_the_one_before_is_measured() -> None:
     others = " ".join(
-        f"The {name} stands in the long corridor beside the tall green cupboard." for name in "abcdefghijklmnopqrst"
+        f"The {name} stands in the long corridor beside the tall green cupboard."
+        for name in "abcdefghijklmnopqrst"
     )
-    passage = Passage(f"{others} The boiler is serviced each year. Tobias does that. {others.replace('green', 'red')}", 1)
+    passage = Passage(
+        f"{others} The boiler is serviced each year. Tobias does that. {others.replace('green', 'red')}", 1
+    )
     quotes = candidates([passage])
-    rows, _ = features.measure("Who services the boiler?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))
+    rows, _ = features.measure(
+        "Who services the boiler?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding())
+    )
     assert len(rows) < len(quotes)
     assert "Tobias does that." in [quotes[row].text for row in rows]
 
@@ -171,7 +206,11 @@ def test_sentence_with_words_in_the_one_before_is_measured() -> None:
 def test_more_short_sentences_than_long_ones_are_measured() -> None:
     def measured(sentence: str) -> int:
         quotes = candidates([Passage(" ".join(sentence.format(at) for at in range(100)), 1)])
-        return len(features.measure("Which lamp is red?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))[0])
+        return len(
+            features.measure(
+                "Which lamp is red?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding())
+            )[0]
+        )
 
     assert measured("Lamp {} is red.") > 2 * measured("Lamp {} " + "and the one beside it " * 5 + "is red.")
     assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.MIN_EMBEDDED
@@ -202,18 +241,32 @@ def test_what_lacks_the_number_that_is_asked_for_is_known(question: str, without
             "Rent: 980 euros. [1] Heating: 85 euros. [1]",
             "In all 1,065 euros, 85 of them for heating.",
         ),
-        ("What is the total of the fees?", "- Deposit: 300 [1]\n- Key: 25 [2]", "- Key: 25 [2]\n- Total: 325 [2]"),
+        (
+            "What is the total of the fees?",
+            "- Deposit: 300 [1]\n- Key: 25 [2]",
+            "- Key: 25 [2]\n- Total: 325 [2]",
+        ),
         (
             "Wie viel zahlen wir insgesamt?",
             "Miete: 980 Euro. [1] Heizung: 85 Euro. [1]",
             "Gesamtbetrag: 1.065 Euro, davon 85 Heizung.",
         ),
-        ("Combien payons-nous au total ?", "Loyer : 980 euros. [1] Chauffage : 85 euros. [1]", "Total : 1 065 euros."),
-        ("¿Cuánto pagamos en total?", "Alquiler: 980 euros. [1] Calefacción: 85 euros. [1]", "La suma es de 1065 euros."),
+        (
+            "Combien payons-nous au total ?",
+            "Loyer : 980 euros. [1] Chauffage : 85 euros. [1]",
+            "Total : 1 065 euros.",
+        ),
+        (
+            "¿Cuánto pagamos en total?",
+            "Alquiler: 980 euros. [1] Calefacción: 85 euros. [1]",
+            "La suma es de 1065 euros.",
+        ),
         ("我们总共要付多少钱？", "房租：980元。[1] 暖气：85元。[1]", "合计：1065元，其中暖气85元。"),
     ],
 )
-def test_figures_without_their_total_are_known_from_a_stated_total(question: str, addends: str, total: str) -> None:
+def test_figures_without_their_total_are_known_from_a_stated_total(
+    question: str, addends: str, total: str
+) -> None:
     assert lacks_total(question, addends)
     assert not lacks_total(question, total)
     assert not lacks_total(question, addends.partition("[1]")[0])  # one figure is no addend
@@ -222,14 +275,18 @@ def test_figures_without_their_total_are_known_from_a_stated_total(question: str
 
 
 def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) -> None:
-    quotes = candidates([Passage("The rent of the flat depends on its size. The rent of the flat is £900.", 1)])
+    quotes = candidates(
+        [Passage("The rent of the flat depends on its size. The rent of the flat is £900.", 1)]
+    )
     vague, exact = reader.log_odds("How much is the rent of the flat?", quotes)
     assert exact > vague
 
 
 @needs_multilingual_e5
 def test_question_in_another_language_matches_the_sentence() -> None:
-    reading = Reader(HuggingFaceEmbedding("multilingual-e5-small")).read("Wie hoch ist die monatliche Miete?", [LEASE, CAKE])
+    reading = Reader(HuggingFaceEmbedding("multilingual-e5-small")).read(
+        "Wie hoch ist die monatliche Miete?", [LEASE, CAKE]
+    )
     assert reading.outcome != "nothing"
     assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
     assert any("1,240" in quote.text for quote in reading.quotes)

@@ -1,4 +1,5 @@
-"""Sentences of answers held against passages: quotes are supported, inventions are not, what claims nothing is left out."""
+"""Sentences of answers held against passages: quotes are supported, inventions are not, what claims nothing
+is left out."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ from tests.lectern.test_library import finished, take_in
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns the oil of whales."
+TOWER = (
+    "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns the oil of "
+    "whales."
+)
 FARES = "Fares\n\nTicket | Price\nAdult | £2.50\nChild | £1.20\n\n- Dogs ride free.\n- Bicycles do not."
 CHINESE = "塔高四十米。由阿达·彭罗斯于1871年建造。灯烧鲸油。"
 PASSAGES = [TOWER, FARES, CHINESE]
@@ -61,7 +65,9 @@ def test_paraphrases_are_supported_and_inventions_are_not(check: SentenceCheck) 
         ("The tower was not built by Ada Penrose in 1871.", "weak"),
     ],
 )
-def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck, false: str, verdict: str) -> None:
+def test_another_number_or_name_or_a_not_is_never_supported(
+    check: SentenceCheck, false: str, verdict: str
+) -> None:
     assert verdicts(check, false) == [verdict]
 
 
@@ -76,7 +82,9 @@ def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck
         ("Dogs are allowed in the tower.", "Nobody may claim that dogs are allowed in the tower."),
     ],
 )
-def test_same_words_with_another_sign_or_denial_lack_support(check: SentenceCheck, said: str, passage: str) -> None:
+def test_same_words_with_another_sign_or_denial_lack_support(
+    check: SentenceCheck, said: str, passage: str
+) -> None:
     assert check.check(passage, [passage])[0].verdict == "supported"
     assert check.check(said, [passage])[0].verdict != "supported"
 
@@ -98,7 +106,13 @@ def test_a_number_in_another_notation_is_not_absent(check: SentenceCheck, said: 
     assert check.check(said, [passage])[0].verdict != "absent"
 
 
-PRICES = {"deposit": "Rooms", "tax": "Visitors", "laundry": "Washing", "breakfast": "Meals", "parking": "Cars"}
+PRICES = {
+    "deposit": "Rooms",
+    "tax": "Visitors",
+    "laundry": "Washing",
+    "breakfast": "Meals",
+    "parking": "Cars",
+}
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,7 +125,10 @@ def test_a_number_is_supported_in_each_spelling_and_only_where_it_belongs(
     prices: list[int], nouns: list[str], spelling: str
 ) -> None:
     lines = [
-        f"{PRICES[noun]}\nEvery guest of the hotel has to pay the {noun}, which is £{price:,}, on the day of arrival."
+        (
+            f"{PRICES[noun]}\nEvery guest of the hotel has to pay the {noun}, which is £{price:,}, on the "
+            "day of arrival."
+        )
         for noun, price in zip(nouns, prices, strict=True)
     ]
     passages = ["\n\n".join(lines[:2]), "\n\n".join(lines[2:])]
@@ -131,15 +148,24 @@ def test_a_number_is_supported_in_each_spelling_and_only_where_it_belongs(
 def test_context_of_a_number_and_a_name_decides(check: SentenceCheck) -> None:
     contract = (
         "The Landlord lets the flat at 27 Wharf Lane. The rent is £1,240 per calendar month.\n"
-        "4. Deposit\nThe Tenants pay a deposit of £1,860 before moving in. Faults are reported to the caretaker, Tobias Finch."
+        "4. Deposit\nThe Tenants pay a deposit of £1,860 before moving in. Faults are reported to the "
+        "caretaker, Tobias Finch."
     )
 
     def verdict(claim: str) -> str | None:
         return check.check(claim, [contract])[0].verdict
 
-    for true in ("The deposit for the flat is £1,860.", "The rent is 1240 pounds.", "The caretaker is Tobias Finch."):
+    for true in (
+        "The deposit for the flat is £1,860.",
+        "The rent is 1240 pounds.",
+        "The caretaker is Tobias Finch.",
+    ):
         assert verdict(true) == "supported", true
-    for false in ("The rent for the flat is £1,860.", "The deposit for the flat is £1,240.", "The Landlord is Tobias Finch."):
+    for false in (
+        "The rent for the flat is £1,860.",
+        "The deposit for the flat is £1,240.",
+        "The Landlord is Tobias Finch.",
+    ):
         assert verdict(false) == "weak", false
 
 
@@ -176,7 +202,10 @@ def test_a_citation_of_a_passage_that_does_not_say_it(check: SentenceCheck) -> N
 
 
 def test_without_passages_every_claim_is_absent(check: SentenceCheck) -> None:
-    assert [sentence.verdict for sentence in check.check("The lamp burns oil. It is high.", [])] == ["absent", "absent"]
+    assert [sentence.verdict for sentence in check.check("The lamp burns oil. It is high.", [])] == [
+        "absent",
+        "absent",
+    ]
     assert check.check("", PASSAGES) == []
 
 
@@ -197,7 +226,9 @@ def test_claims_and_passages_are_embedded_in_one_call() -> None:
     check = SentenceCheck(embedder)
     check.check("Whales gave the oil. Penrose drew a tower. Dogs pay nothing. It shines far.", PASSAGES)
     whole, floor = sorted(embedder.calls, key=lambda texts: "Dogs pay nothing." not in texts)
-    assert {"Whales gave the oil.", "Penrose drew a tower.", "It shines far.", "Dogs ride free."} <= set(whole)
+    assert {"Whales gave the oil.", "Penrose drew a tower.", "It shines far.", "Dogs ride free."} <= set(
+        whole
+    )
     assert floor == list(UNRELATED)
 
 
@@ -219,8 +250,15 @@ def test_answers_of_the_extractive_reader_are_supported(tmp_path: Path) -> None:
     for name in ("committee-minutes-2022-2024.md", "brakesmans-log-2022.txt"):
         take_in(library, (SAMPLE / name).read_text("utf-8"), name)
     runs, check = AnswerRuns(library), SentenceCheck(library.embedder)
-    asked = ["What did the committee resolve about dogs?", "What happened on Regatta night?", "How much is a ticket in 2025?"]
-    for ask in [*(Ask(question, chat_mode=None) for question in asked), Ask("Summarise this.", None, "tree_summarize")]:
+    asked = [
+        "What did the committee resolve about dogs?",
+        "What happened on Regatta night?",
+        "How much is a ticket in 2025?",
+    ]
+    for ask in [
+        *(Ask(question, chat_mode=None) for question in asked),
+        Ask("Summarise this.", None, "tree_summarize"),
+    ]:
         message = library.conversations.message(finished(library, runs, ask))
         assert message is not None
         found = check.check(message.text, [source.text for source in message.sources])

@@ -1,4 +1,5 @@
-"""Words in a row, numbers with their signs, and "not": what may not differ in two sentences that say the same."""
+"""Words in a row, numbers with their signs, and "not": what may not differ in two sentences that say the
+same."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def test_one_notation_makes_the_same_row(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("5 °C", "−5 °C"), ("< 30", "> 30"), ("≤30", "<30"), ("$20", "20 €"), ("5%", "5"), ("1 2 3", "123")]
+    ("one", "other"),
+    [("5 °C", "−5 °C"), ("< 30", "> 30"), ("≤30", "<30"), ("$20", "20 €"), ("5%", "5"), ("1 2 3", "123")],
 )
 def test_a_sign_belongs_to_its_number(one: str, other: str) -> None:
     assert stem_text(one) not in stem_text(other)
@@ -54,5 +56,13 @@ def test_the_numbers_that_a_text_does_not_say(claim: str, text: str, missing: li
 
 
 def test_two_denials_are_none() -> None:
-    assert [is_negated(text) for text in ("Dogs may come.", "No dogs.", "Nobody may bring no dog.")] == [False, True, False]
-    assert [is_negated(text) for text in ("Il ne vient pas.", "Il n’a rien vu.", "Ningún perro.")] == [True, True, True]
+    assert [is_negated(text) for text in ("Dogs may come.", "No dogs.", "Nobody may bring no dog.")] == [
+        False,
+        True,
+        False,
+    ]
+    assert [is_negated(text) for text in ("Il ne vient pas.", "Il n’a rien vu.", "Ningún perro.")] == [
+        True,
+        True,
+        True,
+    ]

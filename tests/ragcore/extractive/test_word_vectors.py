@@ -39,7 +39,9 @@ def test_nearest_is_the_highest_cosine_by_brute_force(asked: int, said: int, see
     rng = np.random.default_rng(seed)
     one, other = (rng.normal(size=(count, 4)) for count in (asked, said))
     one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
-    found = Words(("w",) * asked, one.astype(np.float16)).nearest(Words(("w",) * said, other.astype(np.float16)))
+    found = Words(("w",) * asked, one.astype(np.float16)).nearest(
+        Words(("w",) * said, other.astype(np.float16))
+    )
     expected = [max((float(row @ near) for near in other), default=0.0) for row in one]
     assert found.tolist() == pytest.approx(expected, abs=5e-3)
 

@@ -34,7 +34,8 @@ def shared(question: str, text: str) -> int:
 
 
 def obliging(forbidden: str = "") -> ScriptedLLM:
-    """Sums up by writing everything in a row in angles; chooses and ranks by words in common; names the words as keywords.
+    """Sums up by writing everything in a row in angles; chooses and ranks by words in common; names the words
+    as keywords.
 
     A call that has the word `forbidden` in it fails.
     """

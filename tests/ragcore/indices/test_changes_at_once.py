@@ -1,4 +1,5 @@
-"""What threads and processes that change one index leave of each other's changes: all of them, whichever comes first."""
+"""What threads and processes that change one index leave of each other's changes: all of them, whichever
+comes first."""
 
 from __future__ import annotations
 
@@ -43,8 +44,11 @@ def small(kind: type[BaseIndex], context: StorageContext) -> BaseIndex:
     return kind([document("d", "cats purr")], storage_context=context, **SERVICES, **more)
 
 
-def at_once(kind: type[BaseIndex], one: Callable[[BaseIndex], object], other: Callable[[BaseIndex], object]) -> BaseIndex:
-    """An index with one document, "d", after two changes at the same time, each by an index object of its own."""
+def at_once(
+    kind: type[BaseIndex], one: Callable[[BaseIndex], object], other: Callable[[BaseIndex], object]
+) -> BaseIndex:
+    """An index with one document, "d", after two changes at the same time, each by an index object of its
+    own."""
     context = Interrupting(MemoryStorage())
     index = small(kind, context)
     again = load_index_from_storage(context, **SERVICES)
@@ -110,7 +114,9 @@ def test_a_tree_keeps_what_comes_while_a_document_is_deleted() -> None:
 
 @pytest.mark.parametrize("kind", [SummaryIndex, TreeIndex])
 @pytest.mark.parametrize("in_folder", [False, True])
-def test_change_outside_a_transaction_does_not_deadlock(kind: type[BaseIndex], in_folder: bool, tmp_path: Path) -> None:
+def test_change_outside_a_transaction_does_not_deadlock(
+    kind: type[BaseIndex], in_folder: bool, tmp_path: Path
+) -> None:
     context = StorageContext.from_defaults()
     if in_folder:
         context.persist(tmp_path)
@@ -132,7 +138,8 @@ def test_change_outside_a_transaction_does_not_deadlock(kind: type[BaseIndex], i
 
     index.transformations = [slowly]
     threads = [
-        threading.Thread(target=work, daemon=True) for work in (together, lambda: index.insert(document("g", "ships sail")))
+        threading.Thread(target=work, daemon=True)
+        for work in (together, lambda: index.insert(document("g", "ships sail")))
     ]
     for thread in threads:
         thread.start()
@@ -145,10 +152,13 @@ def test_change_outside_a_transaction_does_not_deadlock(kind: type[BaseIndex], i
 
 
 def in_one_folder(
-    folder: Path, kind: type[BaseIndex], one: Callable[[BaseIndex], object], other: Callable[[BaseIndex], object]
+    folder: Path,
+    kind: type[BaseIndex],
+    one: Callable[[BaseIndex], object],
+    other: Callable[[BaseIndex], object],
 ) -> BaseIndex:
-    """An index with one document, "d", in a folder, where the second change comes while the first one is worked out, through
-    a context of its own, as of another process."""
+    """An index with one document, "d", in a folder, where the second change comes while the first one is
+    worked out, through a context of its own, as of another process."""
     small(kind, StorageContext.from_defaults()).storage_context.persist(folder)
     context = Interrupting(DiskStorage(folder))
     index = load_index_from_storage(context, **SERVICES)
@@ -165,13 +175,17 @@ def test_documents_added_to_a_tree_by_two_contexts_are_reachable(tmp_path: Path)
 
 
 def test_nodes_added_during_deletions_from_a_tree_are_reachable(tmp_path: Path) -> None:
-    index = in_one_folder(tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), inserted(document("e", "dogs bark")))
+    index = in_one_folder(
+        tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), inserted(document("e", "dogs bark"))
+    )
     assert reached(index) == {"dogs bark"}
 
 
 def test_second_deletion_by_another_context_is_an_unknown_id(tmp_path: Path) -> None:
     with pytest.raises(UnknownDocumentError):
-        in_one_folder(tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), lambda other: other.delete_ref_doc("d"))
+        in_one_folder(
+            tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), lambda other: other.delete_ref_doc("d")
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)

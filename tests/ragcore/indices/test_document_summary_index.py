@@ -16,7 +16,9 @@ BOATS = document("boats", "ships row")
 
 
 def index_of(*documents: Document, llm: ScriptedLLM | None = None) -> DocumentSummaryIndex:
-    return DocumentSummaryIndex(documents, transformations=[by_line], embed_model=HashEmbedding(64), llm=llm or obliging())
+    return DocumentSummaryIndex(
+        documents, transformations=[by_line], embed_model=HashEmbedding(64), llm=llm or obliging()
+    )
 
 
 def test_each_document_is_summarised_once_from_all_passages() -> None:
@@ -32,7 +34,9 @@ def test_each_document_is_summarised_once_from_all_passages() -> None:
 def test_summary_query_may_be_set_and_holds_for_later_documents() -> None:
     llm = obliging()
     asked = "Which animals are there?"
-    index = DocumentSummaryIndex([PETS], transformations=[by_line], embed_model=HashEmbedding(64), llm=llm, summary_query=asked)
+    index = DocumentSummaryIndex(
+        [PETS], transformations=[by_line], embed_model=HashEmbedding(64), llm=llm, summary_query=asked
+    )
     (record,) = index.storage_context.index_store.all()
     again = DocumentSummaryIndex(
         record=record,
@@ -46,7 +50,9 @@ def test_summary_query_may_be_set_and_holds_for_later_documents() -> None:
     assert [call.variables["query_str"] for call in llm.calls] == [asked, asked]
     assert all(asked in call.messages[-1].content for call in llm.calls)
     assert again.get_document_summary("sea") == "<ships sail|whales sing|waves break>"
-    older = DocumentSummaryIndex(record=IndexRecord("document_summary", "older"), embed_model=HashEmbedding(64), llm=llm)
+    older = DocumentSummaryIndex(
+        record=IndexRecord("document_summary", "older"), embed_model=HashEmbedding(64), llm=llm
+    )
     assert older.summary_query == ""
 
 
@@ -78,13 +84,16 @@ def test_documents_are_found_by_the_cosine_of_their_summaries() -> None:
     index = index_of(PETS, SEA, BOATS)
     embedder = HashEmbedding(64)
     cosines = {
-        id_: float(embedder.embed_query(text) @ embedder.embed_query("ships row")) for id_, text in index.summaries().items()
+        id_: float(embedder.embed_query(text) @ embedder.embed_query("ships row"))
+        for id_, text in index.summaries().items()
     }
     best = sorted(cosines, key=lambda id_: -cosines[id_])
     assert best[0] == "boats"
     hits = index.as_retriever("embedding", similarity_top_k=2).retrieve("ships row")
     assert list(dict.fromkeys(hit.node.ref_doc_id for hit in hits)) == best[:2]
-    assert [hit.score for hit in hits] == pytest.approx([cosines[str(hit.node.ref_doc_id)] for hit in hits], abs=1e-6)
+    assert [hit.score for hit in hits] == pytest.approx(
+        [cosines[str(hit.node.ref_doc_id)] for hit in hits], abs=1e-6
+    )
 
 
 def test_document_too_long_for_one_call_is_summarised_in_several() -> None:

@@ -1,4 +1,5 @@
-"""What every index promises of the documents and nodes it is given, and of the document store of its context."""
+"""What every index promises of the documents and nodes it is given, and of the document store of its
+context."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from ragcore.indices import BaseIndex, DocumentSummaryIndex, SummaryIndex, TreeIndex, VectorStoreIndex, load_index_from_storage
+from ragcore.indices import (
+    BaseIndex,
+    DocumentSummaryIndex,
+    SummaryIndex,
+    TreeIndex,
+    VectorStoreIndex,
+    load_index_from_storage,
+)
 from ragcore.ingestion import IngestionPipeline
 from ragcore.node_parser import SentenceSplitter
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
@@ -22,7 +30,9 @@ PETS, SEA = document("pets", "cats purr", "dogs bark"), document("sea", "ships s
 SERVICES: dict[str, Any] = {"transformations": [by_line], "embed_model": EMBEDDER, "llm": QUOTING}
 
 
-def build_index(kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None) -> BaseIndex:
+def build_index(
+    kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None
+) -> BaseIndex:
     return kind(given, storage_context=StorageContext.from_defaults(docstore=docstore), **SERVICES)
 
 
@@ -35,12 +45,18 @@ def test_last_of_documents_with_one_id_is_the_one_compared(kind: type[BaseIndex]
     index = build_index(kind, SEA, document("b", "second"))
     assert index.refresh_ref_docs([document("b", "third"), document("b", "second")]) == [False, False]
     assert texts(index) == {"ships sail", "second"}
-    assert index.refresh_ref_docs([document("b", "second"), SEA, document("b", "third")]) == [True, False, True]
+    assert index.refresh_ref_docs([document("b", "second"), SEA, document("b", "third")]) == [
+        True,
+        False,
+        True,
+    ]
     assert texts(index) == {"ships sail", "third"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("wrong", ["text", None, 7, PETS.text.split, [PETS], NodeWithScore(TextNode("cats purr"))])
+@pytest.mark.parametrize(
+    "wrong", ["text", None, 7, PETS.text.split, [PETS], NodeWithScore(TextNode("cats purr"))]
+)
 def test_what_is_no_document_and_no_node_is_refused(kind: type[BaseIndex], wrong: Any) -> None:
     index = build_index(kind, SEA)
     for attempt in (
@@ -76,7 +92,9 @@ def test_document_store_argument_holds_the_passages_unchanged(kind: type[BaseInd
     pets = {"pets#0": ("cats purr", "pets"), "pets#1": ("dogs bark", "pets")}
     assert held() == {**mine, **pets, "n": ("alone", "n")}
     assert all(node.embedding is None for node in docstore.nodes())
-    index.insert_nodes([TextNode("cats hiss", "pets#0", ref_doc_id="pets"), TextNode("owls hunt", "o", ref_doc_id="pets")])
+    index.insert_nodes(
+        [TextNode("cats hiss", "pets#0", ref_doc_id="pets"), TextNode("owls hunt", "o", ref_doc_id="pets")]
+    )
     assert held()["pets#0"] == ("cats hiss", "pets")
     assert held().keys() == {"m", "pets#0", "pets#1", "o", "n"}
     index.insert(document("pets", "cats sleep"))
@@ -90,9 +108,14 @@ def test_document_store_argument_holds_the_passages_unchanged(kind: type[BaseInd
 @pytest.mark.parametrize("kind", [SummaryIndex, VectorStoreIndex])
 def test_neighbours_are_read_from_the_document_store_argument(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
-    first, second = TextNode("one", "1", ref_doc_id="d", next_id="2"), TextNode("two", "2", ref_doc_id="d", prev_id="1")
+    first, second = (
+        TextNode("one", "1", ref_doc_id="d", next_id="2"),
+        TextNode("two", "2", ref_doc_id="d", prev_id="1"),
+    )
     index = build_index(kind, first, second, docstore=docstore)
-    found = PrevNextNodePostprocessor(docstore=index.storage_context.docstore).postprocess_nodes([NodeWithScore(first)])
+    found = PrevNextNodePostprocessor(docstore=index.storage_context.docstore).postprocess_nodes(
+        [NodeWithScore(first)]
+    )
     assert [hit.text for hit in found] == ["one", "two"]
 
 
@@ -101,9 +124,14 @@ def test_document_store_argument_has_all_levels_of_new_trees() -> None:
     parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
     context = StorageContext.from_defaults(docstore=docstore)
     index = VectorStoreIndex([], storage_context=context, transformations=[parser], embed_model=EMBEDDER)
-    for text in ("one two three. four five six. seven eight nine. ten eleven twelve.", "one two three. four five six."):
+    for text in (
+        "one two three. four five six. seven eight nine. ten eleven twelve.",
+        "one two three. four five six.",
+    ):
         index.insert(Document(text, "d"))
-        assert {node.text for node in docstore.nodes()} == {node.text for node in parser([Document(text, "d")])}
+        assert {node.text for node in docstore.nodes()} == {
+            node.text for node in parser([Document(text, "d")])
+        }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,11 @@ from ragcore.errors import StoreError
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices.base import BaseIndex
 from ragcore.indices.document_summary.index import DocumentSummaryIndex
-from ragcore.indices.keyword_table.index import BaseKeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
+from ragcore.indices.keyword_table.index import (
+    BaseKeywordTableIndex,
+    RAKEKeywordTableIndex,
+    SimpleKeywordTableIndex,
+)
 from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
 from ragcore.indices.summary.index import SummaryIndex
 from ragcore.indices.tree.index import TreeIndex
@@ -24,7 +28,9 @@ EMBEDDER = HashEmbedding(16)
 def with_indexes(*ids: str) -> StorageContext:
     context = StorageContext.from_defaults()
     for id_ in ids:
-        index = VectorStoreIndex.from_documents([Document(f"about {id_}", id_)], context, embed_model=EMBEDDER)
+        index = VectorStoreIndex.from_documents(
+            [Document(f"about {id_}", id_)], context, embed_model=EMBEDDER
+        )
         index.set_index_id(id_)
     return context
 
@@ -36,7 +42,9 @@ def test_the_only_index_needs_no_id() -> None:
     assert [node.text for node in index.store.passages()] == ["about cats"]
 
 
-@pytest.mark.parametrize(("ids", "words"), [((), "no index"), (("cats", "dogs"), "2 indexes.*'cats', 'dogs'")])
+@pytest.mark.parametrize(
+    ("ids", "words"), [((), "no index"), (("cats", "dogs"), "2 indexes.*'cats', 'dogs'")]
+)
 def test_without_an_id_there_must_be_exactly_one(ids: tuple[str, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         load_index_from_storage(with_indexes(*ids), embed_model=EMBEDDER)
@@ -45,7 +53,11 @@ def test_without_an_id_there_must_be_exactly_one(ids: tuple[str, ...], words: st
 def test_one_of_several_is_loaded_by_its_id() -> None:
     context = with_indexes("cats", "dogs", "fish")
     assert load_index_from_storage(context, "dogs", embed_model=EMBEDDER).index_id == "dogs"
-    assert [index.index_id for index in load_indices_from_storage(context, embed_model=EMBEDDER)] == ["cats", "dogs", "fish"]
+    assert [index.index_id for index in load_indices_from_storage(context, embed_model=EMBEDDER)] == [
+        "cats",
+        "dogs",
+        "fish",
+    ]
     chosen = load_indices_from_storage(context, ["fish", "cats"], embed_model=EMBEDDER)
     assert [index.index_id for index in chosen] == ["fish", "cats"]
     assert load_indices_from_storage(context, [], embed_model=EMBEDDER) == []
@@ -65,13 +77,17 @@ def test_a_loaded_index_uses_the_models_it_is_given(tmp_path: Path) -> None:
 def test_other_embedding_model_than_the_index_s_is_refused(tmp_path: Path) -> None:
     with_indexes("cats").persist(tmp_path)
     context = StorageContext.from_defaults(persist_dir=tmp_path)
-    with pytest.raises(StoreError, match=r"built with the embedding model hash-16, but hash-32 was given") as error:
+    with pytest.raises(
+        StoreError, match=r"built with the embedding model hash-16, but hash-32 was given"
+    ) as error:
         load_index_from_storage(context, embed_model=HashEmbedding(32))
     assert "embed_model" in error.value.hint
 
 
 @pytest.mark.parametrize("kind", [SimpleKeywordTableIndex, RAKEKeywordTableIndex])
-def test_loaded_keyword_table_keeps_its_number_of_keywords(kind: type[BaseKeywordTableIndex], tmp_path: Path) -> None:
+def test_loaded_keyword_table_keeps_its_number_of_keywords(
+    kind: type[BaseKeywordTableIndex], tmp_path: Path
+) -> None:
     kind([], embed_model=EMBEDDER, max_keywords_per_chunk=1).storage_context.persist(tmp_path)
     index = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=EMBEDDER)
     assert isinstance(index, BaseKeywordTableIndex)
@@ -96,7 +112,14 @@ def test_a_loaded_tree_goes_on_in_the_shape_it_was_made_in(tmp_path: Path) -> No
     assert none.entries() == {}
 
 
-KINDS = (VectorStoreIndex, SummaryIndex, TreeIndex, SimpleKeywordTableIndex, RAKEKeywordTableIndex, DocumentSummaryIndex)
+KINDS = (
+    VectorStoreIndex,
+    SummaryIndex,
+    TreeIndex,
+    SimpleKeywordTableIndex,
+    RAKEKeywordTableIndex,
+    DocumentSummaryIndex,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -54,7 +54,9 @@ class LengthIndex(NodeIndex):
 
 def by_word(nodes: Sequence[Document | TextNode]) -> list[TextNode]:
     return [
-        TextNode(word, f"{node.id_}{i}", node.metadata, node.id_) for node in nodes for i, word in enumerate(node.text.split())
+        TextNode(word, f"{node.id_}{i}", node.metadata, node.id_)
+        for node in nodes
+        for i, word in enumerate(node.text.split())
     ]
 
 
@@ -69,7 +71,9 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorageC
 
 
 def build_index(context: StorageContext, *documents: Document | TextNode) -> LengthIndex:
-    return LengthIndex(documents, storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
+    return LengthIndex(
+        documents, storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8)
+    )
 
 
 A, B = Document("one three", "a", {"k": 1}), Document("seven", "b")
@@ -115,7 +119,10 @@ def test_what_fails_changes_nothing(context: StorageContext) -> None:
 def test_nodes_join_their_document_and_loose_ones_become_one(context: StorageContext) -> None:
     index = build_index(context, A)
     assert index.insert_nodes([TextNode("fourteen", "new", ref_doc_id="a"), TextNode("two", "alone")]) == 4
-    assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {"a": ("a0", "a1", "new"), "alone": ("alone",)}
+    assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {
+        "a": ("a0", "a1", "new"),
+        "alone": ("alone",),
+    }
     assert index.ref_doc_info["a"].metadata == {"k": 1}
     assert index.delete_ref_doc("alone") == 1
 
@@ -134,7 +141,9 @@ def test_everything_is_there_when_it_is_opened_again(context: StorageContext, tm
     context.persist(tmp_path)
     again = StorageContext.from_defaults(persist_dir=tmp_path)
     (record,) = again.index_store.all()
-    opened = LengthIndex(record=record, storage_context=again, transformations=[by_word], embed_model=HashEmbedding(8))
+    opened = LengthIndex(
+        record=record, storage_context=again, transformations=[by_word], embed_model=HashEmbedding(8)
+    )
     assert opened.index_id == "lengths"
     assert known(opened) == known(index)
     assert opened.refresh_ref_docs([A, Document("eight", "b")]) == [False, True]

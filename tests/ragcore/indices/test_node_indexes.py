@@ -9,7 +9,11 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, UnknownDocumentError
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices.document_summary.index import DocumentSummaryIndex
-from ragcore.indices.keyword_table.index import KeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
+from ragcore.indices.keyword_table.index import (
+    KeywordTableIndex,
+    RAKEKeywordTableIndex,
+    SimpleKeywordTableIndex,
+)
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.summary.index import SummaryIndex
@@ -92,7 +96,9 @@ def test_passages_are_kept_in_order_and_found(kind: type[NodeIndex], context: St
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_documents_and_nodes_are_added_replaced_and_deleted(kind: type[NodeIndex], context: StorageContext) -> None:
+def test_documents_and_nodes_are_added_replaced_and_deleted(
+    kind: type[NodeIndex], context: StorageContext
+) -> None:
     index = build_index(kind, [PETS], context)
     assert index.insert(SEA) == 3
     assert index.insert_nodes(by_line([BIRDS])) == 1
@@ -109,7 +115,9 @@ def test_documents_and_nodes_are_added_replaced_and_deleted(kind: type[NodeIndex
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_changed_index_equals_one_built_from_the_same_documents(kind: type[NodeIndex], context: StorageContext) -> None:
+def test_changed_index_equals_one_built_from_the_same_documents(
+    kind: type[NodeIndex], context: StorageContext
+) -> None:
     index = build_index(kind, [BIRDS, SEA], context)
     index.insert(document("pets", "something else", "and more", "and even more"))
     index.delete_ref_doc("birds")
@@ -154,7 +162,9 @@ def test_loaded_index_retrieves_the_same_without_model_calls(
     index.storage_context.persist(tmp_path / "there")
     llm = obliging()
     opened = StorageContext.from_defaults(persist_dir=tmp_path / "there")
-    again = load_index_from_storage(opened, index.index_id, transformations=[by_line], embed_model=EMBEDDER, llm=llm)
+    again = load_index_from_storage(
+        opened, index.index_id, transformations=[by_line], embed_model=EMBEDDER, llm=llm
+    )
     assert type(again) is kind
     assert llm.calls == []
     assert isinstance(again, NodeIndex)
@@ -201,9 +211,19 @@ def test_empty_index_returns_nothing_and_accepts_a_document(kind: type[NodeIndex
 @pytest.mark.parametrize("kind", KINDS)
 def test_everything_works_without_a_language_model(kind: type[NodeIndex]) -> None:
     facts = [
-        document("bridge", "The bridge was built in 1890 by a French engineer.", "It crosses the river at the old mill."),
-        document("ferry", "The ferry to the island leaves at nine in the morning.", "Tickets cost 35 dollars for adults."),
-        document("pets", "Dogs bark at night when they are alone.", "Cats sleep during the day on warm roofs."),
+        document(
+            "bridge",
+            "The bridge was built in 1890 by a French engineer.",
+            "It crosses the river at the old mill.",
+        ),
+        document(
+            "ferry",
+            "The ferry to the island leaves at nine in the morning.",
+            "Tickets cost 35 dollars for adults.",
+        ),
+        document(
+            "pets", "Dogs bark at night when they are alone.", "Cats sleep during the day on warm roofs."
+        ),
     ]
     index = build_index(kind, facts, llm=ExtractiveLLM(EMBEDDER))  # type: ignore[arg-type]
     assert "1890" in str(index.as_query_engine().query("When was the bridge built?"))

@@ -6,17 +6,27 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import IndexNode, TextNode
 from tests.ragcore.indices.doubles import by_line, document, found, obliging
 
-LINES = [f"{animal} {does}" for animal, does in zip(("cats", "dogs", "owls"), ("purr", "bark", "hunt"), strict=True)]
+LINES = [
+    f"{animal} {does}"
+    for animal, does in zip(("cats", "dogs", "owls"), ("purr", "bark", "hunt"), strict=True)
+]
 
 
 def index_of(*lines: str, llm: ScriptedLLM | None = None) -> SummaryIndex:
     return SummaryIndex(
-        [document("d", *lines)], transformations=[by_line], embed_model=HashEmbedding(64), llm=llm or ScriptedLLM()
+        [document("d", *lines)],
+        transformations=[by_line],
+        embed_model=HashEmbedding(64),
+        llm=llm or ScriptedLLM(),
     )
 
 
 def test_default_gives_all_passages_in_order_without_score() -> None:
-    assert found(index_of(*LINES).as_retriever().retrieve("?")) == [("d#0", None), ("d#1", None), ("d#2", None)]
+    assert found(index_of(*LINES).as_retriever().retrieve("?")) == [
+        ("d#0", None),
+        ("d#1", None),
+        ("d#2", None),
+    ]
 
 
 def test_nearest_come_with_their_cosine_and_one_by_default() -> None:

@@ -23,7 +23,9 @@ LINES = [
 ]
 
 
-def tree(*documents: Document, llm: ScriptedLLM | None = None, num_children: int = 3, build_tree: bool = True) -> TreeIndex:
+def tree(
+    *documents: Document, llm: ScriptedLLM | None = None, num_children: int = 3, build_tree: bool = True
+) -> TreeIndex:
     return TreeIndex(
         documents,
         transformations=[by_line],
@@ -47,7 +49,10 @@ def test_summaries_build_bottom_up_with_one_call_each() -> None:
     index = tree(document("d", *LINES, "moles dig"), llm=llm)
     assert sorted(len(passages(call.call)) for call in llm.calls) == [1, 1, 3, 3, 3, 3]
     assert roots(index) == [
-        "<<cats purr|dogs bark|owls hunt>|<ships sail|boats row|trains run>|<roses smell|oaks grow|moss hides>>",
+        (
+            "<<cats purr|dogs bark|owls hunt>|<ships sail|boats row|trains run>|<roses smell|oaks grow|moss "
+            "hides>>"
+        ),
         "<<moles dig>>",
     ]
 
@@ -69,7 +74,10 @@ def test_model_descends_one_call_per_level_and_one_by_default() -> None:
     path = top.spans("retrieve")[0].facts["path"]
     assert path == [[index.root_ids[1]], ["d#4"]]
     del llm.calls[:]
-    assert lines(index.as_retriever(child_branch_factor=2), "Do boats row or roses smell?") == ["boats row", "roses smell"]
+    assert lines(index.as_retriever(child_branch_factor=2), "Do boats row or roses smell?") == [
+        "boats row",
+        "roses smell",
+    ]
     assert [call.prompt for call in llm.calls] == ["select_multi", "select_multi"]
     del llm.calls[:]
     assert lines(index.as_retriever(child_branch_factor=9), "Do boats row?") == LINES
@@ -78,7 +86,9 @@ def test_model_descends_one_call_per_level_and_one_by_default() -> None:
 
 def test_invalid_model_choice_falls_back_to_the_nearest() -> None:
     sums = obliging()
-    llm = ScriptedLLM(lambda call: "Choice 9!" if call.prompt.name.startswith("select") else sums.generate(call))
+    llm = ScriptedLLM(
+        lambda call: "Choice 9!" if call.prompt.name.startswith("select") else sums.generate(call)
+    )
     assert lines(tree(document("d", *LINES), llm=llm).as_retriever(), "oaks grow") == ["oaks grow"]
 
 
@@ -93,7 +103,9 @@ def test_the_nearest_summaries_are_a_way_down_without_a_model() -> None:
 
 def test_all_leaves_are_the_passages_in_order_without_a_score() -> None:
     index = tree(document("d", *LINES))
-    assert found(index.as_retriever("all_leaf").retrieve("?")) == [(f"d#{number}", None) for number in range(9)]
+    assert found(index.as_retriever("all_leaf").retrieve("?")) == [
+        (f"d#{number}", None) for number in range(9)
+    ]
 
 
 def test_new_passage_joins_its_branch_and_summaries_renew() -> None:
@@ -157,7 +169,9 @@ def test_passages_too_long_to_choose_from_show_their_beginnings() -> None:
     seen: list[int] = []
 
     def rule(call: LLMCall) -> str:
-        seen.append(sum(len(item.text.split()) for item in call.variables["choices"] if isinstance(item, Choice)))
+        seen.append(
+            sum(len(item.text.split()) for item in call.variables["choices"] if isinstance(item, Choice))
+        )
         return '[{"choice": 2, "reason": "."}]'
 
     llm = ScriptedLLM(rule, counts_words=True, context_window=300, num_output=50)

@@ -64,7 +64,9 @@ DOCUMENTS = [
 
 
 def index_of(*documents: Document, embedder: Counting | None = None) -> VectorStoreIndex:
-    return VectorStoreIndex.from_documents(documents, embed_model=embedder or Counting(), transformations=[by_line])
+    return VectorStoreIndex.from_documents(
+        documents, embed_model=embedder or Counting(), transformations=[by_line]
+    )
 
 
 def best(index: VectorStoreIndex, question: str) -> str:
@@ -82,7 +84,12 @@ def test_documents_are_split_embedded_and_found() -> None:
 def test_passages_are_embedded_together_with_visible_metadata() -> None:
     embedder = Counting()
     index_of(*DOCUMENTS, embedder=embedder)
-    texts = ["cats purr", "dogs bark", "file_name: sea.txt\n\nthe sea is deep", "file_name: sea.txt\n\nships sail"]
+    texts = [
+        "cats purr",
+        "dogs bark",
+        "file_name: sea.txt\n\nthe sea is deep",
+        "file_name: sea.txt\n\nships sail",
+    ]
     assert embedder.given == [texts]
 
 
@@ -157,7 +164,9 @@ def test_an_index_on_disk_is_there_when_it_is_opened_again(tmp_path: Path) -> No
     VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], store=store)
     database.close()
     embedder = Counting()
-    index = VectorStoreIndex([], embed_model=embedder, store=DiskStore(database, vectors=tmp_path / "vectors"))
+    index = VectorStoreIndex(
+        [], embed_model=embedder, store=DiskStore(database, vectors=tmp_path / "vectors")
+    )
     assert best(index, "Do dogs bark?") == "dogs bark"
     assert embedder.given == []
     database.close()
@@ -234,7 +243,9 @@ def test_a_node_without_text_that_has_a_vector_is_kept() -> None:
 
 def test_last_of_two_equal_ids_counts_and_the_first_is_skipped() -> None:
     embedder = Counting()
-    index = index_of(Document("old", id_="d"), Document("other", id_="o"), Document("new", id_="d"), embedder=embedder)
+    index = index_of(
+        Document("old", id_="d"), Document("other", id_="o"), Document("new", id_="d"), embedder=embedder
+    )
     assert {node.text for node in index.store.passages()} == {"new", "other"}
     assert sorted(embedder.given[0]) == ["new", "other"]
 
@@ -308,12 +319,16 @@ def test_a_delete_that_fails_half_way_deletes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["memory", "folder", "given beside a folder"])
 def test_a_store_that_refuses_one_document_keeps_none_of_them(tmp_path: Path, kind: str) -> None:
     context = StorageContext.from_defaults()
-    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    index = VectorStoreIndex(
+        DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context
+    )
     if kind != "memory":
         context.persist(tmp_path)
         given = None if kind == "folder" else index.store
         context = StorageContext.from_defaults(persist_dir=tmp_path, vector_store=given)
-        index = VectorStoreIndex(record=context.index_store.all()[0], storage_context=context, embed_model=Counting())
+        index = VectorStoreIndex(
+            record=context.index_store.all()[0], storage_context=context, embed_model=Counting()
+        )
     before = {node.id_: node.text for node in index.store.passages()}
     wide = TextNode("too wide", "w", embedding=np.ones(65, np.float32))
     fine = [TextNode("new", "n", ref_doc_id="a"), TextNode("other", "pets#9", ref_doc_id="pets")]
@@ -332,7 +347,9 @@ def test_failing_splitter_or_embedder_leaves_the_index_unchanged() -> None:
             raise OSError("no such thing")
         return by_line(nodes)
 
-    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(forbidden="ships sink"), transformations=[failing])
+    index = VectorStoreIndex(
+        DOCUMENTS, embed_model=Counting(forbidden="ships sink"), transformations=[failing]
+    )
     before = [(node.id_, node.text) for node in index.store.passages()]
     with pytest.raises(OSError, match="no such thing"):
         index.insert_documents([Document("new", id_="pets"), Document("x", id_="bad")])
@@ -354,7 +371,9 @@ def test_texts_are_embedded_in_batches_of_the_size_asked_for() -> None:
 
 def test_objects_are_nodes_that_keep_what_they_stand_for() -> None:
     thing = TextNode("what is meant")
-    index = VectorStoreIndex(objects=[IndexNode("dogs bark", "o", index_id="i", obj=thing)], embed_model=Counting())
+    index = VectorStoreIndex(
+        objects=[IndexNode("dogs bark", "o", index_id="i", obj=thing)], embed_model=Counting()
+    )
     (found,) = index.store.nodes(["o"])
     assert isinstance(found, IndexNode)
     assert (found.index_id, found.obj) == ("i", thing)
@@ -370,7 +389,12 @@ def test_filters_modes_and_a_custom_retriever_reach_the_engine() -> None:
     assert sources(index.as_query_engine(filters=only_sea, similarity_top_k=5)) == ["sea#0", "sea#1"]
     assert sources(index.as_query_engine(vector_store_query_mode="text_search")) == ["pets#1"]
     assert sources(index.as_query_engine(retriever=index.as_retriever(1, doc_ids=["sea"]))) == ["sea#0"]
-    assert len(index.as_retriever(3, vector_store_query_mode="text_search", sparse_top_k=1).retrieve("cats dogs")) == 1
+    assert (
+        len(
+            index.as_retriever(3, vector_store_query_mode="text_search", sparse_top_k=1).retrieve("cats dogs")
+        )
+        == 1
+    )
     by_words = index.as_retriever(1, vector_store_query_mode="hybrid", alpha=0.0).retrieve("dogs")
     assert by_words[0].score == pytest.approx(1.0)  # the highest BM25 and nothing of the cosine
     kwargs = {"mmr_threshold": 2.0}
@@ -378,7 +402,10 @@ def test_filters_modes_and_a_custom_retriever_reach_the_engine() -> None:
         index.as_query_engine(vector_store_query_mode="mmr", vector_store_kwargs=kwargs).query("dogs")
     with pytest.raises(ValueError, match="threshold"):
         index.as_retriever(vector_store_query_mode="mmr", vector_store_kwargs=kwargs).retrieve("dogs")
-    assert [hit.node.id_ for hit in index.as_retriever(3, node_ids=["sea#1", "pets#1"]).retrieve("dogs")] == ["pets#1", "sea#1"]
+    assert [hit.node.id_ for hit in index.as_retriever(3, node_ids=["sea#1", "pets#1"]).retrieve("dogs")] == [
+        "pets#1",
+        "sea#1",
+    ]
     reply = index.as_chat_engine("context", filters=only_sea).chat("Do dogs bark?")
     assert {hit.node.ref_doc_id for hit in reply.source_nodes} == {"sea"}
 
@@ -389,7 +416,11 @@ def test_chat_continues_a_history_or_memory_in_the_best_mode() -> None:
     engine = index.as_chat_engine(chat_history=history)
     assert engine.mode == "condense_plus_context"  # the best for a model that calls no functions
     assert "purr" in engine.chat("Do cats purr?").response
-    assert [message.content for message in engine.chat_history[:3]] == ["Do dogs bark?", "They do.", "Do cats purr?"]
+    assert [message.content for message in engine.chat_history[:3]] == [
+        "Do dogs bark?",
+        "They do.",
+        "Do cats purr?",
+    ]
     assert len(history) == 2
     memory = ChatMemoryBuffer(messages=history)
     index.as_chat_engine("context", memory=memory).chat("Do cats purr?")
@@ -417,12 +448,16 @@ def test_a_view_that_is_opened_again_is_the_index_that_it_was(tmp_path: Path) ->
         return DiskStore(database, vectors=tmp_path / "vectors")
 
     context = StorageContext.from_defaults(vector_store=opened())
-    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    index = VectorStoreIndex(
+        DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context
+    )
     context.persist(tmp_path / "storage")
     for _ in range(2):
         context = StorageContext.from_defaults(persist_dir=tmp_path / "storage")
         view = VectorStoreIndex.from_vector_store(opened(), Counting(), storage_context=context)
-        assert [record.index_id for record in context.index_store.all()] == [view.index_id] == [index.index_id]
+        assert (
+            [record.index_id for record in context.index_store.all()] == [view.index_id] == [index.index_id]
+        )
         assert best(view, "Do dogs bark?") == "dogs bark"
     other = VectorStoreIndex.from_vector_store(MemoryStore(), Counting(), storage_context=context)
     assert other.index_id != index.index_id
@@ -435,7 +470,9 @@ def test_a_view_that_is_opened_again_is_the_index_that_it_was(tmp_path: Path) ->
 
 def test_an_index_has_an_id_of_its_own_which_can_be_chosen_once() -> None:
     context = StorageContext.from_defaults()
-    one = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    one = VectorStoreIndex(
+        DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context
+    )
     two = VectorStoreIndex([], embed_model=Counting(), storage_context=context)
     assert one.index_id != two.index_id
     one.set_index_id("animals")
@@ -454,7 +491,10 @@ def test_nodes_and_a_record_do_not_go_together() -> None:
 
 
 def test_link_followers_read_passages_from_the_index_s_documents() -> None:
-    linked = [TextNode("cats purr", "c", next_id="d", ref_doc_id="pets"), TextNode("dogs bark", "d", ref_doc_id="pets")]
+    linked = [
+        TextNode("cats purr", "c", next_id="d", ref_doc_id="pets"),
+        TextNode("dogs bark", "d", ref_doc_id="pets"),
+    ]
     index = VectorStoreIndex(linked, embed_model=Counting())
     index.docstore.add_documents([TextNode("above", "a", ref_doc_id="pets")])
     assert list(index.docstore.docs) == ["c", "d", "a"]
@@ -486,7 +526,9 @@ def test_indexing_is_one_trace_with_each_text_embedded_once() -> None:
         index_of(*DOCUMENTS).insert(Document("birds sing", id_="birds"))
     finally:
         stop()
-    assert [(root.name, [step.name for step in root.children]) for root in roots] == [("index", ["split", "embed"])] * 2
+    assert [(root.name, [step.name for step in root.children]) for root in roots] == [
+        ("index", ["split", "embed"])
+    ] * 2
     assert [root.facts["passages"] for root in roots] == [4, 1]
     assert [step.facts["count"] for root in roots for step in root.spans("embed")] == [4, 1]
 
@@ -546,6 +588,9 @@ def test_a_query_engine_answers_in_the_form_it_was_given() -> None:
 
 
 def test_a_passage_may_bring_its_vector_as_a_list() -> None:
-    nodes = [TextNode(word, word, embedding=HashEmbedding().embed_query(word).tolist()) for word in ("gull", "storm")]
+    nodes = [
+        TextNode(word, word, embedding=HashEmbedding().embed_query(word).tolist())
+        for word in ("gull", "storm")
+    ]
     index = VectorStoreIndex(nodes=nodes, embed_model=HashEmbedding())
     assert index.as_retriever(similarity_top_k=1).retrieve("gull")[0].node.id_ == "gull"

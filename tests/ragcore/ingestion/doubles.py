@@ -33,7 +33,10 @@ class Counting(HashEmbedding):
 
 def documents(count: int) -> list[Document]:
     """Each of two passages at the splitter's default size, with words of its own."""
-    return [Document(f"Alpha{n} beta gamma delta. Epsilon{n} zeta eta theta.", f"d{n}", {"n": n}) for n in range(count)]
+    return [
+        Document(f"Alpha{n} beta gamma delta. Epsilon{n} zeta eta theta.", f"d{n}", {"n": n})
+        for n in range(count)
+    ]
 
 
 def told(items: Sequence[Document | TextNode]) -> list[tuple[object, ...]]:

@@ -115,7 +115,9 @@ def test_fingerprint_ignores_cached_values_and_workers() -> None:
     before = fingerprint(step)
     assert step.total == 3
     assert fingerprint(step) == before
-    assert fingerprint(KeywordExtractor(ScriptedLLM(), num_workers=1)) == fingerprint(KeywordExtractor(ScriptedLLM()))
+    assert fingerprint(KeywordExtractor(ScriptedLLM(), num_workers=1)) == fingerprint(
+        KeywordExtractor(ScriptedLLM())
+    )
 
 
 def test_what_a_step_used_does_not_count_where_it_is_named() -> None:

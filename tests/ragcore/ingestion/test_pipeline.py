@@ -97,7 +97,11 @@ def test_changed_text_or_metadata_is_redone_and_replaces_the_old() -> None:
     pipeline, docstore, store = upserting()
     first, second, third = documents(3)
     pipeline.run([first, second, third])
-    changed = [Document("New words here.", "d0", first.metadata), Document(second.text, "d1", {"n": 9}), third]
+    changed = [
+        Document("New words here.", "d0", first.metadata),
+        Document(second.text, "d1", {"n": 9}),
+        third,
+    ]
     assert {node.metadata["n"] for node in pipeline.run(changed)} == {0, 9}
     assert list_passages(store)["d0"] == ["New words here."]
     assert [node.metadata["n"] for node in store.passages("d1")] == [9, 9]
@@ -109,7 +113,10 @@ def test_strategy_applies_without_a_vector_store() -> None:
     docstore = SimpleDocumentStore()
     pipeline = IngestionPipeline([splitter()], docstore, DocstoreStrategy.UPSERTS)
     one, other = Document("One two three.", "a"), Document("One two three.", "b")
-    assert [node.ref_doc_id for node in pipeline.run([one, other]) if isinstance(node, TextNode)] == ["a", "b"]
+    assert [node.ref_doc_id for node in pipeline.run([one, other]) if isinstance(node, TextNode)] == [
+        "a",
+        "b",
+    ]
     changed = Document("Four.", "a")
     assert [node.text for node in pipeline.run([changed, other])] == ["Four."]
     assert seen(docstore) == {"a": changed.hash, "b": other.hash}
@@ -181,7 +188,9 @@ def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
 def test_what_it_stores_is_found_by_an_index_on_the_store() -> None:
     pipeline, _, store = upserting()
     pipeline.run(documents(3))
-    found = VectorStoreIndex.from_vector_store(store, HashEmbedding(32)).as_retriever(1).retrieve("epsilon2 zeta")
+    found = (
+        VectorStoreIndex.from_vector_store(store, HashEmbedding(32)).as_retriever(1).retrieve("epsilon2 zeta")
+    )
     assert [hit.node.ref_doc_id for hit in found] == ["d2"]
 
 
@@ -278,7 +287,10 @@ def test_cache_returns_what_the_step_would_have_computed(change: str) -> None:
     runs = [
         [TextNode(**same, id_="a", ref_doc_id="x", start_char_idx=0), TextNode("other", "b", ref_doc_id="x")],
         [TextNode(**same, id_="c", ref_doc_id="y", start_char_idx=0), TextNode("other", "b", ref_doc_id="x")],
-        [TextNode(**same, id_="a", ref_doc_id="x", start_char_idx=7), TextNode("other", "b", {"n": 2}, ref_doc_id="x")],
+        [
+            TextNode(**same, id_="a", ref_doc_id="x", start_char_idx=7),
+            TextNode("other", "b", {"n": 2}, ref_doc_id="x"),
+        ],
     ]
     cached, plain = IngestionPipeline([Odd(change)]), IngestionPipeline([Odd(change)], disable_cache=True)
     for nodes in runs:
@@ -296,7 +308,12 @@ def test_the_pages_of_a_document_are_part_of_what_a_step_sees() -> None:
         works_on: str = "document"
 
         def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
-            return [TextNode(page.label, "n") for node in nodes if isinstance(node, Document) for page in node.pages]
+            return [
+                TextNode(page.label, "n")
+                for node in nodes
+                if isinstance(node, Document)
+                for page in node.pages
+            ]
 
     pipeline = IngestionPipeline([Paging()])
     for label in ("1", "2", "1"):
@@ -337,7 +354,9 @@ def test_duplicates_are_computed_once_and_get_their_own_ids(workers: int) -> Non
     twins = [Document(f"The same text {n % 2}.", f"d{n}") for n in range(6)]
     made = IngestionPipeline([splitter(), embedder]).run(twins, num_workers=workers)
     assert sorted(embedder.given) == ["The same text 0.", "The same text 1."]
-    assert told(made) == told(IngestionPipeline([splitter(), HashEmbedding(32)], disable_cache=True).run(twins))
+    assert told(made) == told(
+        IngestionPipeline([splitter(), HashEmbedding(32)], disable_cache=True).run(twins)
+    )
 
 
 def test_a_function_is_called_each_time() -> None:
@@ -401,7 +420,9 @@ def test_pipeline_and_index_share_a_folder_repeatedly(tmp_path: Path) -> None:
     pipeline, docstore, _ = upserting()
     for count in (2, 1):
         index.storage_context.persist(tmp_path)
-        opened = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=HashEmbedding(32))
+        opened = load_index_from_storage(
+            StorageContext.from_defaults(persist_dir=tmp_path), embed_model=HashEmbedding(32)
+        )
         docstore.delete_ref_doc("d1", raise_error=False)
         pipeline.run(documents(count))
         pipeline.persist(tmp_path)
@@ -487,12 +508,17 @@ def test_results_before_a_failure_are_not_computed_again() -> None:
     pipeline = IngestionPipeline([embedder, KeywordExtractor(llm)])
     with pytest.raises(LLMServerError):
         pipeline.run(nodes=[TextNode("one", "1")])
-    assert [node.metadata for node in pipeline.run(nodes=[TextNode("one", "1")])] == [{"excerpt_keywords": "a"}]
+    assert [node.metadata for node in pipeline.run(nodes=[TextNode("one", "1")])] == [
+        {"excerpt_keywords": "a"}
+    ]
     assert embedder.given == ["one"]
 
 
 def test_store_without_vectors_or_with_whole_documents_fails() -> None:
-    for steps, said in ([[splitter()], "no passage has a vector"], [[HashEmbedding(8)], "there must be a splitter"]):
+    for steps, said in (
+        [[splitter()], "no passage has a vector"],
+        [[HashEmbedding(8)], "there must be a splitter"],
+    ):
         docstore = SimpleDocumentStore()
         with pytest.raises(ValueError, match=str(said)):
             IngestionPipeline(steps, docstore, vector_store=MemoryStore()).run(documents(1))  # type: ignore[arg-type]
@@ -500,7 +526,9 @@ def test_store_without_vectors_or_with_whole_documents_fails() -> None:
 
 
 def test_passage_without_a_source_document_cannot_be_stored() -> None:
-    pipeline = IngestionPipeline([lambda nodes: [TextNode("x")], HashEmbedding(8)], vector_store=MemoryStore())
+    pipeline = IngestionPipeline(
+        [lambda nodes: [TextNode("x")], HashEmbedding(8)], vector_store=MemoryStore()
+    )
     with pytest.raises(ValueError, match="does not say which of the documents"):
         pipeline.run(documents(1))
 
@@ -516,7 +544,9 @@ def test_the_trace_says_what_was_done() -> None:
 
 
 def test_an_event_loop_may_run_it() -> None:
-    assert told(asyncio.run(IngestionPipeline([splitter()]).arun(documents(2)))) == told(splitter()(documents(2)))
+    assert told(asyncio.run(IngestionPipeline([splitter()]).arun(documents(2)))) == told(
+        splitter()(documents(2))
+    )
 
 
 @pytest.mark.parametrize("scope", ["node", "document"])

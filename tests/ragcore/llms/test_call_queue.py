@@ -1,4 +1,5 @@
-"""Calls wait for their turn at a server: as many at once as it has room for, questions first, and each can be ended."""
+"""Calls wait for their turn at a server: as many at once as it has room for, questions first, and each can be
+ended."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def last_words(messages: object) -> str:
 
 
 @pytest.mark.parametrize("slots", [1, 3])
-def test_parallel_calls_match_the_room_that_the_server_states(slots: int, threads: ThreadPoolExecutor) -> None:
+def test_parallel_calls_match_the_room_that_the_server_states(
+    slots: int, threads: ThreadPoolExecutor
+) -> None:
     with ScriptedServer(always=Fault(delay=0.1), slots=slots, room=slots, refuses_when_full=True) as server:
         clients = [openai_compatible(server.url) for _ in range(2)]  # which share the server's queue
         answers = list(threads.map(ask, clients * 3))
@@ -122,7 +125,9 @@ def test_server_full_of_foreign_calls_is_its_own_error() -> None:
         assert len(server.chats) == 3  # two retries
 
 
-def test_waiting_for_a_turn_is_not_silence(opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor) -> None:
+def test_waiting_for_a_turn_is_not_silence(
+    opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor
+) -> None:
     with ScriptedServer(always=Fault(delay=0.4), room=1) as server:
         clients = [opened(server.url) for _ in range(4)]
         for client in clients:
@@ -133,7 +138,10 @@ def test_waiting_for_a_turn_is_not_silence(opened: Callable[[str], ServedLLM], t
 
 
 def test_a_long_prompt_may_be_read_for_longer_than_the_timeout(opened: Callable[[str], ServedLLM]) -> None:
-    with ScriptedServer(lambda messages: "Yes.", faults=[Fault(delay=1.0)] * 2) as server, closing(opened(server.url)) as llm:
+    with (
+        ScriptedServer(lambda messages: "Yes.", faults=[Fault(delay=1.0)] * 2) as server,
+        closing(opened(server.url)) as llm,
+    ):
         llm._server.timeout = 0.2
         with pytest.raises(LLMTimeoutError):
             ask(llm)
@@ -150,7 +158,10 @@ def test_question_goes_before_background_calls_which_are_dropped(
     def slow_suggestions(messages: object) -> str:
         return "word " * 1000 if last_words(messages) == "suggest" else "Nine."
 
-    with ScriptedServer(slow_suggestions, words_per_second=50, room=1) as server, closing(opened(server.url)) as llm:
+    with (
+        ScriptedServer(slow_suggestions, words_per_second=50, room=1) as server,
+        closing(opened(server.url)) as llm,
+    ):
         background = [threads.submit(suggest, llm) for _ in range(2)]
         wait_for(lambda: bool(server.chats))
         began = time.monotonic()
@@ -164,7 +175,9 @@ def test_question_goes_before_background_calls_which_are_dropped(
         assert suggest(llm) == "word " * 1000  # where nobody waits
 
 
-@pytest.mark.parametrize("fault", [Fault(delay=3), Fault(silent_after=0), Fault(slow=0.3)], ids=["mute", "silent", "slow"])
+@pytest.mark.parametrize(
+    "fault", [Fault(delay=3), Fault(silent_after=0), Fault(slow=0.3)], ids=["mute", "silent", "slow"]
+)
 def test_call_ends_at_once_from_another_thread(
     opened: Callable[[str], ServedLLM], fault: Fault, threads: ThreadPoolExecutor
 ) -> None:
@@ -174,7 +187,10 @@ def test_call_ends_at_once_from_another_thread(
         with cancellable(cancellation):
             return ask(llm)
 
-    with ScriptedServer(lambda messages: "word " * 100, faults=[fault], room=1) as server, closing(opened(server.url)) as llm:
+    with (
+        ScriptedServer(lambda messages: "word " * 100, faults=[fault], room=1) as server,
+        closing(opened(server.url)) as llm,
+    ):
         running = threads.submit(cancelled_ask)
         wait_for(lambda: bool(server.chats))
         waiting = threads.submit(cancelled_ask)
@@ -203,7 +219,9 @@ def test_nested_answer_in_the_same_thread_does_not_wait() -> None:
 
 def test_full_server_is_not_retried_forever_by_a_nested_answer() -> None:
     with (
-        ScriptedServer(lambda messages: "one two three", words_per_second=2, room=1, refuses_when_full=True) as server,
+        ScriptedServer(
+            lambda messages: "one two three", words_per_second=2, room=1, refuses_when_full=True
+        ) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
         closing(llm.stream(CALL)) as outer,
     ):
@@ -245,7 +263,9 @@ def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[s
         assert llm.speed is None
         llm.complete("word " * 100)
         assert llm.speed is not None
-        assert 100 < llm.speed.prompt_tokens_per_second < 200  # 100 words in half a second and the time of the first word
+        assert (
+            100 < llm.speed.prompt_tokens_per_second < 200
+        )  # 100 words in half a second and the time of the first word
         assert 25 < llm.speed.completion_tokens_per_second < 55
         with closing(opened(server.url)) as other:
             assert other.speed == llm.speed
@@ -269,7 +289,10 @@ def test_threads_that_wait_are_served_in_their_order(threads: ThreadPoolExecutor
             order.append(last_words(messages))
         return "Yes."
 
-    with ScriptedServer(note, always=Fault(delay=0.1), slots=1) as server, closing(openai_compatible(server.url)) as llm:
+    with (
+        ScriptedServer(note, always=Fault(delay=0.1), slots=1) as server,
+        closing(openai_compatible(server.url)) as llm,
+    ):
         calls = []
         for name in "abcd":
             calls.append(threads.submit(ask, llm, name))

@@ -18,8 +18,8 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @contextmanager
 def serving(*answered: int, silent: float = 0.0) -> Iterator[str]:
-    """A server that answers so many requests on each connection; the next one it reads, and closes the connection after so many
-    seconds."""
+    """A server that answers so many requests on each connection; the next one it reads, and closes the
+    connection after so many seconds."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:

@@ -7,7 +7,9 @@ from ragcore.prompts.wording import CHOICE_SELECT
 def test_each_text_retains_a_part_in_any_window() -> None:
     llm = ScriptedLLM(counts_words=True, context_window=50, num_output=20)
     with span("choose") as step:
-        cut = shorten_texts(llm, CHOICE_SELECT, {"context_str": (), "query_str": "Q?"}, ["a " * 100] * 3, step)
+        cut = shorten_texts(
+            llm, CHOICE_SELECT, {"context_str": (), "query_str": "Q?"}, ["a " * 100] * 3, step
+        )
     assert [len(text.split()) for text in cut] == [16] * 3
 
 

@@ -1,4 +1,5 @@
-"""A model of one's own that goes on from a text takes part in everything; the one that repeats shows what it was sent."""
+"""A model of one's own that goes on from a text takes part in everything; the one that repeats shows what it
+was sent."""
 
 from __future__ import annotations
 
@@ -42,7 +43,11 @@ def test_messages_become_lines_with_roles_and_one_text_stays() -> None:
 def test_a_stream_says_what_the_whole_answer_says(llm: CustomLLM) -> None:
     heard = list(llm.stream_chat(HELLO))
     assert len(heard) > 2
-    assert "".join(each.delta or "" for each in heard) == heard[-1].message.content == llm.chat(HELLO).message.content
+    assert (
+        "".join(each.delta or "" for each in heard)
+        == heard[-1].message.content
+        == llm.chat(HELLO).message.content
+    )
 
 
 def test_without_a_stream_of_its_own_the_answer_is_one_piece() -> None:
@@ -53,7 +58,9 @@ def test_without_a_stream_of_its_own_the_answer_is_one_piece() -> None:
 
 
 def test_an_engine_asks_it_and_traces_what_was_asked() -> None:
-    index = VectorStoreIndex.from_documents([Document("Herons fish.")], embed_model=HashEmbedding(32), llm=Shouting())
+    index = VectorStoreIndex.from_documents(
+        [Document("Herons fish.")], embed_model=HashEmbedding(32), llm=Shouting()
+    )
     answer = index.as_query_engine(text_qa_template="{context_str} / {query_str}").query("Who fishes?")
     assert "HERONS FISH." in answer.response
     assert answer.response.endswith("/ WHO FISHES?")

@@ -1,4 +1,5 @@
-"""The process in which llama.cpp runs, with a tiny model of random weights: its beginning, its end, and what it answers."""
+"""The process in which llama.cpp runs, with a tiny model of random weights: its beginning, its end, and what
+it answers."""
 
 from __future__ import annotations
 
@@ -91,7 +92,9 @@ def test_what_a_server_remembers_of_a_prompt_is_counted(opened: Callable[..., Ll
 def test_it_has_a_key_and_listens_on_this_computer_only(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened()
     llm.complete("Hello")
-    (listening,) = [at.laddr for at in psutil.Process(pid_of(llm)).net_connections() if at.status == psutil.CONN_LISTEN]
+    (listening,) = [
+        at.laddr for at in psutil.Process(pid_of(llm)).net_connections() if at.status == psutil.CONN_LISTEN
+    ]
     assert listening.ip == "127.0.0.1"
     url = f"http://127.0.0.1:{listening.port}"
     assert httpx.post(f"{url}/v1/chat/completions", json={"messages": []}).status_code == 401
@@ -215,7 +218,9 @@ def test_it_ends_with_the_process_that_started_it(model: Path, how: str) -> None
         if {how != "ends"}:
             time.sleep(60)
     """)
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         children = psutil.Process(parent.pid).children()
@@ -239,7 +244,10 @@ def test_memory_limits_the_slots_each_with_the_full_context(
         assert llm.metadata.context_window == CONTEXT
         llm.complete("Hello")
         assert llm.runtime._running is not None
-        with llm.runtime.in_use() as server, server._send("GET", server.url.replace("/v1", "/props"), None) as response:
+        with (
+            llm.runtime.in_use() as server,
+            server._send("GET", server.url.replace("/v1", "/props"), None) as response,
+        ):
             response.read()
             props = response.json()
         assert props["total_slots"] == slots
@@ -247,10 +255,14 @@ def test_memory_limits_the_slots_each_with_the_full_context(
         llm.runtime.stop()
 
 
-def test_too_little_memory_is_said_before_it_starts(opened: Callable[..., LlamaCPP], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_said_before_it_starts(
+    opened: Callable[..., LlamaCPP], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(llama_cpp_runtime, "free_memory", lambda: 400_000_000)
     llm = opened()
-    with pytest.raises(NotEnoughMemoryError, match=r"tiny\.gguf needs about 0\.3 GB of memory, but only 0\.1 GB are free\."):
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"tiny\.gguf needs about 0\.3 GB of memory, but only 0\.1 GB are free\."
+    ):
         llm.complete("Hello")
     assert llm.runtime.pid is None
     monkeypatch.undo()
@@ -302,15 +314,24 @@ def test_the_header_says_how_much_memory_it_takes(model: Path) -> None:
     assert header.file_size == model.stat().st_size
 
 
-@pytest.mark.parametrize("kind", ["nothing", "missing", "text", "cut head", "cut tensors", "folder", "unknown kind"])
-def test_what_is_no_model_is_said(kind: str, model: Path, tmp_path: Path, opened: Callable[..., LlamaCPP]) -> None:
+@pytest.mark.parametrize(
+    "kind", ["nothing", "missing", "text", "cut head", "cut tensors", "folder", "unknown kind"]
+)
+def test_what_is_no_model_is_said(
+    kind: str, model: Path, tmp_path: Path, opened: Callable[..., LlamaCPP]
+) -> None:
     path, data = tmp_path / "broken.gguf", model.read_bytes()
     if kind == "folder":
         path.mkdir()
     elif kind == "unknown kind":
         write_tiny_model(path, architecture="nobody-knows")
     elif kind != "missing":
-        contents = {"nothing": b"", "text": b"Dear all, " * 1000, "cut head": data[:300], "cut tensors": data[:-1000]}
+        contents = {
+            "nothing": b"",
+            "text": b"Dear all, " * 1000,
+            "cut head": data[:300],
+            "cut tensors": data[:-1000],
+        }
         path.write_bytes(contents[kind])
     with pytest.raises(ModelFileError, match=r"broken\.gguf") as caught:
         opened(path).complete("Hello")
@@ -327,7 +348,9 @@ def test_no_package_is_said_with_the_line_that_installs_it(
     assert caught.value.hint == "Install it with: pip install xllamacpp"  # type: ignore[attr-defined]
 
 
-def test_memory_of_a_container_counts_where_it_is_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_container_counts_where_it_is_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert 0 < local_resources.free_memory() <= psutil.virtual_memory().total
     group = tmp_path / "cgroup" / "outer" / "inner"
     group.mkdir(parents=True)

@@ -1,4 +1,5 @@
-"""Held against OpenAI's own client: it takes what we send for its own, and reads from the scripted server what we read.
+"""Held against OpenAI's own client: it takes what we send for its own, and reads from the scripted server
+what we read.
 
 It is installed with `pip install "transformers[serving]"`; without it these tests are skipped.
 """
@@ -23,7 +24,10 @@ from tests.scripted_server import Fault, ScriptedServer
 
 openai = pytest.importorskip("openai")
 
-TOOL: dict[str, Any] = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "add", "parameters": {"type": "object", "properties": {}}},
+}
 CALLS = (ToolCall.of("c1", "add", '{"a": 1, "b": "zwölf"}'), ToolCall.of("c2", "add", '{"a"'))
 HISTORY = (
     ChatMessage(MessageRole.SYSTEM, "Be brief."),
@@ -50,7 +54,11 @@ def official(server: ScriptedServer) -> Iterator[Any]:
 
 
 def test_what_we_send_is_what_its_types_say(server: ScriptedServer) -> None:
-    from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolChoiceOptionParam, ChatCompletionToolParam
+    from openai.types.chat import (
+        ChatCompletionMessageParam,
+        ChatCompletionToolChoiceOptionParam,
+        ChatCompletionToolParam,
+    )
     from pydantic import TypeAdapter
 
     with closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
@@ -72,7 +80,9 @@ def test_what_we_send_is_what_its_types_say(server: ScriptedServer) -> None:
 
 
 def test_both_read_the_same_answer_and_calls(server: ScriptedServer, official: Any) -> None:
-    answer = official.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "Add."}], tools=[TOOL])
+    answer = official.chat.completions.create(
+        model="tiny", messages=[{"role": "user", "content": "Add."}], tools=[TOOL]
+    )
     theirs = answer.choices[0].message
     with closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
         ours = llm.chat([ChatMessage(MessageRole.USER, "Add.")], tools=[TOOL])
@@ -90,14 +100,20 @@ def test_both_read_the_same_answer_and_calls(server: ScriptedServer, official: A
 
 
 def test_both_read_the_same_calls_from_a_stream(server: ScriptedServer, official: Any) -> None:
-    with official.chat.completions.stream(model="tiny", messages=[{"role": "user", "content": "Add."}], tools=[TOOL]) as events:
+    with official.chat.completions.stream(
+        model="tiny", messages=[{"role": "user", "content": "Add."}], tools=[TOOL]
+    ) as events:
         events.until_done()
         theirs = events.get_final_completion().choices[0].message
     with closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
         *_, last = llm.stream_chat([ChatMessage(MessageRole.USER, "Add.")], tools=[TOOL])
     assert last.message.content == theirs.content
     arguments = [made.function.arguments for made in last.message.additional_kwargs["tool_calls"]]
-    assert arguments == [other.function.arguments for other in theirs.tool_calls] == [made.function.arguments for made in CALLS]
+    assert (
+        arguments
+        == [other.function.arguments for other in theirs.tool_calls]
+        == [made.function.arguments for made in CALLS]
+    )
 
 
 def test_both_get_the_same_vectors(server: ScriptedServer, official: Any) -> None:

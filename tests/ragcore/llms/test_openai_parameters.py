@@ -22,21 +22,31 @@ CALL = LLMCall(GENERATION, {"query_str": "Hello"})
 
 
 def parameters(server: ScriptedServer) -> list[dict[str, object]]:
-    return [{name: value for name, value in chat.body.items() if name not in ("model", "messages")} for chat in server.chats]
+    return [
+        {name: value for name, value in chat.body.items() if name not in ("model", "messages")}
+        for chat in server.chats
+    ]
 
 
 def test_what_is_asked_of_an_openai_compatible_server() -> None:
-    with ScriptedServer() as server, closing(OpenAICompatibleLLM("tiny", server.url, temperature=0.4, num_output=99)) as llm:
+    with (
+        ScriptedServer() as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, temperature=0.4, num_output=99)) as llm,
+    ):
         llm.generate(CALL)
         list(llm.stream(CALL))
     assert (
         parameters(server)
-        == [{"temperature": 0.4, "max_tokens": 99, "stream": True, "stream_options": {"include_usage": True}}] * 2
+        == [{"temperature": 0.4, "max_tokens": 99, "stream": True, "stream_options": {"include_usage": True}}]
+        * 2
     )
 
 
 def test_what_is_asked_of_ollama() -> None:
-    with ScriptedServer() as server, closing(Ollama("tiny", server.url, num_output=99, context_window=2048)) as llm:
+    with (
+        ScriptedServer() as server,
+        closing(Ollama("tiny", server.url, num_output=99, context_window=2048)) as llm,
+    ):
         llm.generate(CALL)
     options = {"temperature": 0.1, "num_ctx": 2048, "num_predict": 99}
     assert parameters(server) == [{"stream": True, "keep_alive": "5m", "options": options}]
@@ -81,10 +91,15 @@ def test_answer_ends_with_its_last_word_despite_an_open_body(
         (("temperature",), {"max_tokens", "stream", "stream_options"}),
         (("stream_options",), {"temperature", "max_tokens", "stream"}),
         (("max_tokens", "temperature", "stream_options"), {"max_completion_tokens", "stream"}),
-        (("stream",), {"temperature", "max_tokens"}),  # as OpenAI's is, for models that an account must be verified for
+        (
+            ("stream",),
+            {"temperature", "max_tokens"},
+        ),  # as OpenAI's is, for models that an account must be verified for
     ],
 )
-def test_refused_parameter_is_dropped_or_renamed_from_then_on(refused: tuple[str, ...], left: set[str]) -> None:
+def test_refused_parameter_is_dropped_or_renamed_from_then_on(
+    refused: tuple[str, ...], left: set[str]
+) -> None:
     with (
         ScriptedServer(lambda messages: "Hi there", always=Fault(rejects=refused)) as server,
         closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
@@ -107,7 +122,10 @@ def test_refused_parameter_is_dropped_or_renamed_from_then_on(refused: tuple[str
     ],
 )
 def test_a_server_that_is_never_content_is_not_asked_for_ever(message: str, requests: int) -> None:
-    with ScriptedServer(always=error(400, message)) as server, closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
+    with (
+        ScriptedServer(always=error(400, message)) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
         with pytest.raises(LLMServerError, match="refused the request"):
             list(llm.stream(CALL))
         assert len(server.chats) == requests

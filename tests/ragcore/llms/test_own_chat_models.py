@@ -10,7 +10,15 @@ import pytest
 
 from ragcore.agent.workflow import FunctionAgent
 from ragcore.content_blocks import has_media, in_openai_format
-from ragcore.llms import LLM, ImageBlock, LLMMetadata, MockFunctionCallingLLM, TextBlock, ThinkingBlock, ToolCallBlock
+from ragcore.llms import (
+    LLM,
+    ImageBlock,
+    LLMMetadata,
+    MockFunctionCallingLLM,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.schema import ChatMessage, ChatResponse
 
@@ -20,7 +28,9 @@ class Echo(LLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata()
 
-    def chat(self, messages: Sequence[ChatMessage], tools: Any = (), tool_choice: str = "auto") -> ChatResponse:
+    def chat(
+        self, messages: Sequence[ChatMessage], tools: Any = (), tool_choice: str = "auto"
+    ) -> ChatResponse:
         return ChatResponse(ChatMessage("assistant", messages[-1].content.upper()))
 
 
@@ -32,7 +42,10 @@ class Mute(LLM):
 
 def test_a_model_that_gives_chat_answers_prompts_and_streams() -> None:
     assert Echo().predict(PromptTemplate("About {topic}"), topic="boats") == "ABOUT BOATS"
-    assert "".join(response.delta or "" for response in Echo().stream_chat([ChatMessage("user", "hello")])) == "HELLO"
+    assert (
+        "".join(response.delta or "" for response in Echo().stream_chat([ChatMessage("user", "hello")]))
+        == "HELLO"
+    )
     with pytest.raises(NotImplementedError, match="Mute needs _generate or chat"):
         Mute().complete("Hello")
 
@@ -50,7 +63,11 @@ def test_an_agent_runs_the_tools_that_such_a_model_calls() -> None:
         return next(answers)
 
     async def run() -> str:
-        return str(await FunctionAgent(tools=[add], llm=MockFunctionCallingLLM(response_generator=respond)).run("5 + 3?"))
+        return str(
+            await FunctionAgent(tools=[add], llm=MockFunctionCallingLLM(response_generator=respond)).run(
+                "5 + 3?"
+            )
+        )
 
     assert asyncio.run(run()) == "It is 8."
     assert seen[1][-1].content == "8"

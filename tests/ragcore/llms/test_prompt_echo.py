@@ -51,7 +51,9 @@ CASES = [
 
 
 def filter_reply(prompt: Prompt, reply: str, sizes: list[int]) -> str:
-    reply_filter = ReplyFilter(prompt.task, prompt.render({name: VARIABLES[name] for name in prompt.variables}))
+    reply_filter = ReplyFilter(
+        prompt.task, prompt.render({name: VARIABLES[name] for name in prompt.variables})
+    )
     text = ""
     while reply:
         size = sizes[0] if sizes else len(reply)
@@ -73,11 +75,15 @@ def test_questions_that_were_asked_for_are_no_echo() -> None:
 
 def test_a_label_before_an_answer_is_an_echo_whatever_was_asked() -> None:
     variables = {**VARIABLES, "query_str": "Answer this question in one sentence: what is the limit?"}
-    reply_filter = ReplyFilter(TEXT_QA.task, TEXT_QA.render({name: variables[name] for name in TEXT_QA.variables}))
+    reply_filter = ReplyFilter(
+        TEXT_QA.task, TEXT_QA.render({name: variables[name] for name in TEXT_QA.variables})
+    )
     assert reply_filter.feed("Answer: It is 40.") + reply_filter.end() == "It is 40."
 
 
-@pytest.mark.parametrize(("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES))))  # the delimiter is random
+@pytest.mark.parametrize(
+    ("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES)))
+)  # the delimiter is random
 def test_the_prompt_s_own_words_are_cut(prompt: Prompt, reply: str, answer: str) -> None:
     assert filter_reply(prompt, reply, []) == answer
 

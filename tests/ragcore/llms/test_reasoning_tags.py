@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ragcore.llms.reasoning_tags import AnswerFilter
 
-FRAGMENTS = st.sampled_from(["<think>", "</think>", "<", "<th", "think>", ">", " ", "\n", "a", "b c", "<b>", "é"])
+FRAGMENTS = st.sampled_from(
+    ["<think>", "</think>", "<", "<th", "think>", ">", " ", "\n", "a", "b c", "<b>", "é"]
+)
 
 
 def without_thoughts(text: str) -> str:
@@ -57,4 +59,9 @@ def test_closed_thoughts_go_and_nothing_else_does(said: str) -> None:
 
 def test_text_without_thoughts_is_not_held_back() -> None:
     answer = AnswerFilter()
-    assert [answer.feed(piece) for piece in ("The", " ferry", " <b", "> leaves")] == ["The", " ferry", " <b", "> leaves"]
+    assert [answer.feed(piece) for piece in ("The", " ferry", " <b", "> leaves")] == [
+        "The",
+        " ferry",
+        " <b",
+        "> leaves",
+    ]

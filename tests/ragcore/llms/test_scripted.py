@@ -77,7 +77,10 @@ def test_the_scripted_server_runs_as_a_command() -> None:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("listening at ").strip()
-            with closing(Ollama("llama3", url)) as ollama, closing(OpenAICompatibleLLM("llama3", url)) as other:
+            with (
+                closing(Ollama("llama3", url)) as ollama,
+                closing(OpenAICompatibleLLM("llama3", url)) as other,
+            ):
                 assert ollama.generate(CALL).text == other.generate(CALL).text == "You said: How are you?"
         finally:
             process.kill()

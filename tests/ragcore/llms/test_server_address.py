@@ -32,7 +32,10 @@ from tests.scripted_server import ScriptedServer
         ("api.openai.com/v1", "https://api.openai.com/v1"),
         ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
         ("https://api.groq.com/openai/", "https://api.groq.com/openai/v1"),
-        ("https://generativelanguage.googleapis.com/v1beta/openai/", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        (
+            "https://generativelanguage.googleapis.com/v1beta/openai/",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+        ),
         ("HTTP://LOCALHOST:1234/V1", "http://localhost:1234/V1/v1"),
     ],
 )
@@ -96,8 +99,14 @@ def test_openai_wants_a_key_and_finds_it_in_the_environment(monkeypatch: pytest.
 
 
 def test_which_hosts_are_this_machine() -> None:
-    assert [host for host in ("localhost", "127.0.0.1", "127.8.9.1", "::1", "a.localhost") if not is_loopback(host)] == []
-    assert [host for host in ("localhost.example.com", "10.0.0.1", "example.com", "0.0.0.1") if is_loopback(host)] == []
+    assert [
+        host
+        for host in ("localhost", "127.0.0.1", "127.8.9.1", "::1", "a.localhost")
+        if not is_loopback(host)
+    ] == []
+    assert [
+        host for host in ("localhost.example.com", "10.0.0.1", "example.com", "0.0.0.1") if is_loopback(host)
+    ] == []
 
 
 def test_events_are_read_as_the_standard_says() -> None:
@@ -141,7 +150,10 @@ def test_openai_address_comes_from_the_environment_by_default(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1234/v1/")
-    with closing(model("some")) as elsewhere, closing(model("some", api_base="http://localhost:1300")) as given:
+    with (
+        closing(model("some")) as elsewhere,
+        closing(model("some", api_base="http://localhost:1300")) as given,
+    ):
         assert "'http://localhost:1234/v1'" in repr(elsewhere)
         assert "'http://localhost:1300/v1'" in repr(given)
     monkeypatch.setenv("OPENAI_BASE_URL", "")
@@ -152,7 +164,10 @@ def test_openai_address_comes_from_the_environment_by_default(
 def test_embedder_sends_the_environment_key_to_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     with ScriptedServer(key="sk-of-the-environment", models=("text-embedding-3-small",)) as server:
-        with closing(OpenAIEmbedding(api_base=server.url)) as keyless, pytest.raises(LLMAuthError, match="requires a key"):
+        with (
+            closing(OpenAIEmbedding(api_base=server.url)) as keyless,
+            pytest.raises(LLMAuthError, match="requires a key"),
+        ):
             keyless.get_query_embedding("A lectern?")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         with closing(OpenAIEmbedding(dimensions=8)) as embedder:

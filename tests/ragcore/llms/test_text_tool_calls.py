@@ -35,7 +35,9 @@ def ids() -> Iterator[str]:
 
 
 def read(reply: str) -> list[tuple[str, Any]]:
-    return [(call.function.name, json.loads(call.function.arguments)) for call in calls_in(reply, TOOLS, ids())]
+    return [
+        (call.function.name, json.loads(call.function.arguments)) for call in calls_in(reply, TOOLS, ids())
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,12 @@ def test_a_call_is_a_call_in_whatever_dress(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [f"[{WIND}, {ADD}]", f"{WIND}\n{ADD}", f"<tool_call>\n{WIND}\n</tool_call>\n<tool_call>\n{ADD}\n</tool_call>"]
+    "reply",
+    [
+        f"[{WIND}, {ADD}]",
+        f"{WIND}\n{ADD}",
+        f"<tool_call>\n{WIND}\n</tool_call>\n<tool_call>\n{ADD}\n</tool_call>",
+    ],
 )
 def test_several_calls_are_read_in_order(reply: str) -> None:
     assert read(reply) == [("search", {"query": "wind"}), ("add", {"a": 1, "b": 2})]
@@ -99,7 +106,8 @@ def test_anything_else_is_an_answer(reply: str) -> None:
 
 
 @given(
-    st.sampled_from([WIND, f"```json\n{WIND}\n```", "{}", "A {b} c", "[1] says so."]), st.lists(st.integers(1, 6), max_size=30)
+    st.sampled_from([WIND, f"```json\n{WIND}\n```", "{}", "A {b} c", "[1] says so."]),
+    st.lists(st.integers(1, 6), max_size=30),
 )
 def test_a_reply_is_read_the_same_however_a_stream_cuts_it(reply: str, sizes: list[int]) -> None:
     calls_filter, text, rest = ToolCallFilter(TOOLS), "", reply
@@ -115,7 +123,10 @@ def test_a_reply_is_read_the_same_however_a_stream_cuts_it(reply: str, sizes: li
 def test_a_server_that_gives_calls_as_text_gives_calls(streamed: bool) -> None:
     call = LLMCall(MESSAGES, {}, (ChatMessage(MessageRole.USER, "Wind?"),), TOOLS)
     said = f"```json\n{WIND}\n```"
-    with ScriptedServer(lambda messages: said) as server, closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
+    with (
+        ScriptedServer(lambda messages: said) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
         *pieces, generation = drained(llm, call) if streamed else ["", llm.generate(call)]
     assert "".join(pieces) == generation.text == ""
     assert [made["function"]["name"] for made in generation.tool_calls] == ["search"]

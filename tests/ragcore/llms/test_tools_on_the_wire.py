@@ -34,7 +34,10 @@ ADD = {
         },
     },
 }
-TODAY = {"type": "function", "function": {"name": "today", "description": "The date.", "parameters": {"type": "object"}}}
+TODAY = {
+    "type": "function",
+    "function": {"name": "today", "description": "The date.", "parameters": {"type": "object"}},
+}
 QUESTION = ChatMessage(MessageRole.USER, "What is 1 + 2?")
 
 Open = Callable[[str], ServedLLM]
@@ -71,7 +74,9 @@ def ask(request: pytest.FixtureRequest) -> Callable[[ServedLLM, LLMCall], Genera
     return request.param
 
 
-def call(*messages: ChatMessage, tools: Sequence[Mapping[str, Any]] = (ADD, TODAY), tool_choice: str = "auto") -> LLMCall:
+def call(
+    *messages: ChatMessage, tools: Sequence[Mapping[str, Any]] = (ADD, TODAY), tool_choice: str = "auto"
+) -> LLMCall:
     return LLMCall(MESSAGES, {}, messages or (QUESTION,), tuple(tools), tool_choice)
 
 
@@ -97,7 +102,8 @@ def test_openai_is_told_the_tools_and_which_to_choose(choice: str, over_the_wire
 
 
 @pytest.mark.parametrize(
-    ("choice", "shown"), [("auto", [ADD, TODAY]), ("required", [ADD, TODAY]), ("today", [TODAY]), ("none", None)]
+    ("choice", "shown"),
+    [("auto", [ADD, TODAY]), ("required", [ADD, TODAY]), ("today", [TODAY]), ("none", None)],
 )
 def test_ollama_is_shown_the_tools_that_may_be_chosen(choice: str, shown: object) -> None:
     with ScriptedServer() as server, closing(open_ollama(server.url)) as llm:
@@ -122,7 +128,10 @@ PAST = (
         MessageRole.ASSISTANT,
         "",
         additional_kwargs={
-            "tool_calls": [ToolCall.of("c1", "add", '{"a": 1, "b": 2}'), ToolCall.of("c2", "today", "not JSON")]
+            "tool_calls": [
+                ToolCall.of("c1", "add", '{"a": 1, "b": 2}'),
+                ToolCall.of("c2", "today", "not JSON"),
+            ]
         },
     ),
     ChatMessage(MessageRole.TOOL, "3", name="add", additional_kwargs={"tool_call_id": "c1"}),
@@ -138,7 +147,11 @@ def test_openai_gets_calls_and_results_as_it_wants_them() -> None:
                 "role": "assistant",
                 "content": "",
                 "tool_calls": [
-                    {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}},
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
+                    },
                     {"id": "c2", "type": "function", "function": {"name": "today", "arguments": "not JSON"}},
                 ],
             },
@@ -176,7 +189,9 @@ def test_ollama_gets_calls_and_results_as_it_wants_them() -> None:
 def test_every_role_is_one_that_the_server_knows(role: MessageRole, at_openai: str, at_ollama: str) -> None:
     for open_one, expected in ((open_openai, at_openai), (open_ollama, at_ollama)):
         with ScriptedServer() as server, closing(open_one(server.url)) as llm:
-            assert sent(llm, server, call(ChatMessage(role, "x", name="add")))["messages"][0]["role"] == expected
+            assert (
+                sent(llm, server, call(ChatMessage(role, "x", name="add")))["messages"][0]["role"] == expected
+            )
 
 
 def test_old_function_message_for_a_call_becomes_a_tool_message() -> None:
@@ -193,7 +208,9 @@ CALLS = (
 )
 
 
-def test_parallel_calls_come_back_in_one_form(opened: Open, ask: Callable[[ServedLLM, LLMCall], Generation]) -> None:
+def test_parallel_calls_come_back_in_one_form(
+    opened: Open, ask: Callable[[ServedLLM, LLMCall], Generation]
+) -> None:
     with ScriptedServer(lambda messages: "", tool_calls=CALLS) as server, closing(opened(server.url)) as llm:
         generation = ask(llm, call())
     assert [(made["id"], made["function"]["name"]) for made in generation.tool_calls] == [
@@ -213,9 +230,14 @@ def test_calls_without_numbers_are_told_apart_by_their_ids() -> None:
         assert streamed(llm, call()).tool_calls == CALLS
 
 
-def test_arguments_that_are_no_json_are_passed_on_as_they_are(ask: Callable[[ServedLLM, LLMCall], Generation]) -> None:
+def test_arguments_that_are_no_json_are_passed_on_as_they_are(
+    ask: Callable[[ServedLLM, LLMCall], Generation],
+) -> None:
     broken = ToolCall.of("call_0", "add", '{"a": 1, "b"')
-    with ScriptedServer(lambda messages: "", tool_calls=[broken]) as server, closing(open_openai(server.url)) as llm:
+    with (
+        ScriptedServer(lambda messages: "", tool_calls=[broken]) as server,
+        closing(open_openai(server.url)) as llm,
+    ):
         assert ask(llm, call()).tool_calls == (broken,)
 
 
@@ -225,7 +247,10 @@ def test_a_name_that_comes_with_every_piece_is_not_doubled() -> None:
     calls.add({"index": 0, "id": "c", "function": {"name": "add", "arguments": ": 1}"}})
     calls.add({"index": 1, "function": {"name": "to", "arguments": {"b": 2}}})
     calls.add({"index": 1, "function": {"name": "day"}})
-    assert calls.whole([]) == (ToolCall.of("c", "add", '{"a": 1}'), ToolCall.of("call_1", "today", '{"b": 2}'))
+    assert calls.whole([]) == (
+        ToolCall.of("c", "add", '{"a": 1}'),
+        ToolCall.of("call_1", "today", '{"b": 2}'),
+    )
 
 
 def test_ids_that_a_server_does_not_give_are_unlike_those_before(
@@ -312,12 +337,18 @@ def test_tools_and_calls_count_as_tokens() -> None:
     calls = len(json.dumps(PAST[1].additional_kwargs["tool_calls"]).split())
     assert llm.prompt_tokens(call(*PAST, tools=())) == 5 + calls + 2
     usage = llm.generate(with_tools).usage
-    assert usage == Usage(5 + schemas, len(json.dumps(ToolCall.of("c1", "add", "{}")).split()), estimated=True)
+    assert usage == Usage(
+        5 + schemas, len(json.dumps(ToolCall.of("c1", "add", "{}")).split()), estimated=True
+    )
 
 
 def test_a_server_that_does_not_count_gets_its_tools_counted(opened: Open) -> None:
     with ScriptedServer(always=Fault(usage=False)) as server, closing(opened(server.url)) as llm:
-        assert llm.generate(call()).usage.prompt_tokens == llm.prompt_tokens(call()) > llm.prompt_tokens(call(tools=()))
+        assert (
+            llm.generate(call()).usage.prompt_tokens
+            == llm.prompt_tokens(call())
+            > llm.prompt_tokens(call(tools=()))
+        )
 
 
 def test_the_scripted_model_calls_tools_too() -> None:
@@ -337,19 +368,29 @@ def test_an_event_loop_gets_the_calls_of_a_stream(opened: Open) -> None:
     async def read(llm: ServedLLM) -> list[Any]:
         return [response async for response in await llm.astream_chat([QUESTION], tools=[ADD])]
 
-    with ScriptedServer(lambda messages: "One moment", tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm:
+    with (
+        ScriptedServer(lambda messages: "One moment", tool_calls=CALLS[:1]) as server,
+        closing(opened(server.url)) as llm,
+    ):
         responses = asyncio.run(read(llm))
     assert [response.delta for response in responses] == ["One", " moment", ""]
     assert responses[-1].message.additional_kwargs["tool_calls"][0].function.name == "add"
 
 
 def test_the_trace_names_tools_and_calls(opened: Open) -> None:
-    with ScriptedServer(tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm, span("chat") as root:
+    with (
+        ScriptedServer(tool_calls=CALLS[:1]) as server,
+        closing(opened(server.url)) as llm,
+        span("chat") as root,
+    ):
         llm.generate(call(*PAST))
     (step,) = root.spans("llm")
     _, asked, *results = step.facts["messages"]
     assert asked["tool_calls"] == PAST[1].additional_kwargs["tool_calls"]
-    assert [(result["tool_call_id"], result["name"]) for result in results] == [("c1", "add"), ("c2", "today")]
+    assert [(result["tool_call_id"], result["name"]) for result in results] == [
+        ("c1", "add"),
+        ("c2", "today"),
+    ]
     assert Span.from_dict(json.loads(json.dumps(root.to_dict()))).to_dict() == root.to_dict()
     assert step.facts["tools"] == ["add", "today"]
     assert [made["function"]["name"] for made in step.facts["tool_calls"]] == ["add"]
@@ -360,7 +401,11 @@ def test_manual_tool_loop_runs_until_the_model_answers(opened: Open) -> None:
 
     def calls(messages: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
         results = sum(message["role"] == "tool" for message in messages)
-        script = [[ToolCall.of("c1", "add", '{"a": 1, "b": 2}')], [ToolCall.of("c2", "add", '{"a": 3, "b": 4}')], []]
+        script = [
+            [ToolCall.of("c1", "add", '{"a": 1, "b": 2}')],
+            [ToolCall.of("c2", "add", '{"a": 3, "b": 4}')],
+            [],
+        ]
         return script[results]
 
     def reply(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -375,7 +420,11 @@ def test_manual_tool_loop_runs_until_the_model_answers(opened: Open) -> None:
             for made in response.message.additional_kwargs["tool_calls"]:
                 result = tools[made.function.name](**json.loads(made.function.arguments))
                 known = {"tool_call_id": made.id, "name": made.function.name}
-                messages.append(ChatMessage(MessageRole.TOOL, str(result), name=made.function.name, additional_kwargs=known))
+                messages.append(
+                    ChatMessage(
+                        MessageRole.TOOL, str(result), name=made.function.name, additional_kwargs=known
+                    )
+                )
             response = model.chat(messages, tools=[ADD])
         assert str(response.message.content) == "It is 7."
     assert [message["role"] for message in server.chats[-1].body["messages"]] == [
@@ -388,7 +437,11 @@ def test_manual_tool_loop_runs_until_the_model_answers(opened: Open) -> None:
 
 
 def test_stream_that_ends_within_a_call_is_an_error() -> None:
-    delta = {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a"'}}]}
+    delta = {
+        "tool_calls": [
+            {"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a"'}}
+        ]
+    }
     event = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     half = Fault(body=f"data: {json.dumps(event)}\n\n", content_type="text/event-stream")
     with (

@@ -1,4 +1,5 @@
-"""The OpenAI-compatible client against a server that others wrote: `transformers serve`, with a tiny model of random weights.
+"""The OpenAI-compatible client against a server that others wrote: `transformers serve`, with a tiny model of
+random weights.
 
 It needs the packages of `pip install "transformers[serving]"`, and is skipped without them.
 """
@@ -26,13 +27,31 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.prompts.wording import SIMPLE_CHAT
 
-MISSING = [name for name in ("fastapi", "openai", "accelerate", "uvicorn") if importlib.util.find_spec(name) is None]
+MISSING = [
+    name for name in ("fastapi", "openai", "accelerate", "uvicorn") if importlib.util.find_spec(name) is None
+]
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}"),
     pytest.mark.beside("test_llms.py"),
 ]
 
-WORDS = ["the", "ferry", "leaves", "at", "nine", "system", "user", "assistant", "hello", "when", "be", "brief", ":", ".", "?"]
+WORDS = [
+    "the",
+    "ferry",
+    "leaves",
+    "at",
+    "nine",
+    "system",
+    "user",
+    "assistant",
+    "hello",
+    "when",
+    "be",
+    "brief",
+    ":",
+    ".",
+    "?",
+]
 CALL = LLMCall(SIMPLE_CHAT, {"system_prompt": "be brief .", "query_str": "hello when ?"})
 
 
@@ -53,7 +72,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(model)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "home")}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(folder / "home"),
+    }
     log = folder / "log"
     with log.open("w") as out, subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process:
         try:
@@ -73,8 +97,12 @@ def make_model(folder: Path) -> None:
     tokens = ["<unk>", "<s>", "</s>", *WORDS]
     tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(tokens)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = Whitespace()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
-    fast.chat_template = "{% for message in messages %}{{ message.role }} : {{ message.content }}\n{% endfor %}assistant :"
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+    fast.chat_template = (
+        "{% for message in messages %}{{ message.role }} : {{ message.content }}\n{% endfor %}assistant :"
+    )
     fast.save_pretrained(folder)
     torch.manual_seed(3)
     config = LlamaConfig(
@@ -90,7 +118,9 @@ def make_model(folder: Path) -> None:
     )
     model = LlamaForCausalLM(config)
     with torch.no_grad():
-        model.lm_head.weight[:3] = 0.0  # words, and neither the end nor anything unknown, are what it likes to say
+        model.lm_head.weight[:3] = (
+            0.0  # words, and neither the end nor anything unknown, are what it likes to say
+        )
     model.save_pretrained(folder)
 
 
@@ -144,7 +174,10 @@ def test_a_stream_closed_early_leaves_the_server_well(llm: OpenAICompatibleLLM) 
 
 
 def test_another_model_is_unknown(running: Running) -> None:
-    with closing(OpenAICompatibleLLM("gpt-9", running.url)) as llm, pytest.raises(UnknownModelError, match="no model 'gpt-9'"):
+    with (
+        closing(OpenAICompatibleLLM("gpt-9", running.url)) as llm,
+        pytest.raises(UnknownModelError, match="no model 'gpt-9'"),
+    ):
         llm.generate(CALL)
 
 

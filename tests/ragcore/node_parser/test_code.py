@@ -1,4 +1,5 @@
-"""CodeSplitter: whole functions where they fit, never too long, nothing lost, and plain words where a package is missing."""
+"""CodeSplitter: whole functions where they fit, never too long, nothing lost, and plain words where a package
+is missing."""
 
 from __future__ import annotations
 
@@ -63,15 +64,31 @@ def test_too_long_line_is_cut_at_its_parts_or_anywhere() -> None:
 
 
 LINES = st.sampled_from(
-    ["def f(x):", "    return x", "class A:", "", "x = (1,", "   2)", "# é 漢字 😀", "y" * 50, "((((", "\tz = 1"]
+    [
+        "def f(x):",
+        "    return x",
+        "class A:",
+        "",
+        "x = (1,",
+        "   2)",
+        "# é 漢字 😀",
+        "y" * 50,
+        "((((",
+        "\tz = 1",
+    ]
 )
 
 
 @given(
-    lines=st.lists(LINES, max_size=25), chunk_lines=st.integers(1, 8), overlap=st.integers(0, 8), max_chars=st.integers(1, 60)
+    lines=st.lists(LINES, max_size=25),
+    chunk_lines=st.integers(1, 8),
+    overlap=st.integers(0, 8),
+    max_chars=st.integers(1, 60),
 )
 @settings(max_examples=150, deadline=None)
-def test_nothing_is_lost_and_no_chunk_is_too_long(lines: list[str], chunk_lines: int, overlap: int, max_chars: int) -> None:
+def test_nothing_is_lost_and_no_chunk_is_too_long(
+    lines: list[str], chunk_lines: int, overlap: int, max_chars: int
+) -> None:
     text = "\n".join(lines)
     splitter = CodeSplitter("python", chunk_lines, min(overlap, chunk_lines), max_chars)
     reached = 0
@@ -96,7 +113,9 @@ def test_real_code_is_split_at_its_functions() -> None:
 
 def test_deeply_nested_code_is_no_trouble() -> None:
     text = "x = " + "+".join(["a"] * 20_000)
-    assert len(CodeSplitter("python", chunk_lines_overlap=0).split_text(text)) == pytest.approx(40_004 / 1500, abs=2)
+    assert len(CodeSplitter("python", chunk_lines_overlap=0).split_text(text)) == pytest.approx(
+        40_004 / 1500, abs=2
+    )
 
 
 def test_no_code_gives_no_chunks() -> None:
@@ -127,7 +146,8 @@ def test_a_parser_of_ones_own_takes_the_place_of_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "said"), [((0, 0, 5), "chunk_lines is 0"), ((5, 6, 5), "overlap is 6"), ((5, 0, 0), "max_chars 0")]
+    ("sizes", "said"),
+    [((0, 0, 5), "chunk_lines is 0"), ((5, 6, 5), "overlap is 6"), ((5, 0, 0), "max_chars 0")],
 )
 def test_sizes_that_cannot_work_are_refused(sizes: tuple[int, int, int], said: str) -> None:
     with pytest.raises(ValueError, match=said):

@@ -41,7 +41,11 @@ def test_defaults_are_levels_of_2048_512_and_128_with_overlap_20() -> None:
     parser = HierarchicalNodeParser.from_defaults()
     assert parser.node_parser_ids == ["chunk_size_2048", "chunk_size_512", "chunk_size_128"]
     splitters = [parser.node_parser_map[name] for name in parser.node_parser_ids]
-    assert [(splitter.chunk_size, splitter.chunk_overlap) for splitter in splitters] == [(2048, 20), (512, 20), (128, 20)]
+    assert [(splitter.chunk_size, splitter.chunk_overlap) for splitter in splitters] == [
+        (2048, 20),
+        (512, 20),
+        (128, 20),
+    ]
 
 
 def test_every_node_lies_in_its_parent_which_lists_it_in_order() -> None:
@@ -56,7 +60,10 @@ def test_every_node_lies_in_its_parent_which_lists_it_in_order() -> None:
             assert node.id_ in parent.child_ids
             assert parent.start_char_idx <= node.start_char_idx < node.end_char_idx <= parent.end_char_idx  # type: ignore[operator]
     assert [tree.parent(node.id_) for node in tree.roots()] == [None]
-    assert all(TEXT[node.start_char_idx : node.end_char_idx] == node.text and node.ref_doc_id == "doc" for node in tree)
+    assert all(
+        TEXT[node.start_char_idx : node.end_char_idx] == node.text and node.ref_doc_id == "doc"
+        for node in tree
+    )
 
 
 def test_no_text_is_lost_on_any_level() -> None:
@@ -85,7 +92,9 @@ def test_helper_functions_agree_with_the_tree_for_any_list() -> None:
     assert texts(get_deeper_nodes(tree)) == texts(tree.level(1))
     assert get_deeper_nodes(tree, depth=3) == []
     some = tree.level(1)[1:3]
-    assert texts(get_child_nodes(some, tree)) == [text for node in some for text in texts(tree.children(node.id_))]
+    assert texts(get_child_nodes(some, tree)) == [
+        text for node in some for text in texts(tree.children(node.id_))
+    ]
     assert get_child_nodes(tree.leaves(), tree) == []
 
 

@@ -12,7 +12,8 @@ def runs(html: str, **options: object) -> list[tuple[object, str]]:
 
 def test_consecutive_elements_of_one_kind_are_one_passage() -> None:
     html = (
-        "<html><body><h1>Fares</h1><p>One.</p><div><p>Two.</p></div><ul><li>a</li>\n<li>b</li></ul><p>Three.</p></body></html>"
+        "<html><body><h1>Fares</h1><p>One.</p><div><p>Two.</p></div><ul><li>a</li>\n"
+        "<li>b</li></ul><p>Three.</p></body></html>"
     )
     assert runs(html) == [("h1", "Fares"), ("p", "One.\nTwo."), ("li", "a\nb"), ("p", "Three.")]
 
@@ -28,7 +29,9 @@ def test_text_belongs_to_the_innermost_element_that_is_listed() -> None:
 
 def test_text_outside_of_the_listed_elements_is_left_out() -> None:
     assert runs("<title>t</title><div>lost</div><p>kept</p>") == [("p", "kept")]
-    assert runs("<p>seen<script>x = '<p>no</p>'</script><style>p {}</style><!-- no --></p>") == [("p", "seen")]
+    assert runs("<p>seen<script>x = '<p>no</p>'</script><style>p {}</style><!-- no --></p>") == [
+        ("p", "seen")
+    ]
     assert runs("<div>lost</div>") == []
 
 

@@ -39,7 +39,9 @@ def test_nothing_in_it_gives_no_passage() -> None:
     assert [texts(empty) for empty in ("", " ", "{}", "[]", "[{}, []]")] == [[]] * 5
 
 
-@pytest.mark.parametrize(("json", "said"), [("{'a': 1}", "rates.*line 1, column 2"), ("[" * 100_000, "too deeply")])
+@pytest.mark.parametrize(
+    ("json", "said"), [("{'a': 1}", "rates.*line 1, column 2"), ("[" * 100_000, "too deeply")]
+)
 def test_what_is_no_json_is_an_error_that_says_where(json: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         texts(json)

@@ -72,7 +72,9 @@ def test_what_is_no_heading_by_the_rules_of_markdown_is_text() -> None:
 def test_lines_end_as_markdown_has_it(end: str) -> None:
     text = TEXT.replace("\n", end)
     nodes = MarkdownNodeParser()([Document(text)])
-    assert [dict(node.metadata) for node in nodes] == [dict(node.metadata) for node in MarkdownNodeParser()([Document(TEXT)])]
+    assert [dict(node.metadata) for node in nodes] == [
+        dict(node.metadata) for node in MarkdownNodeParser()([Document(TEXT)])
+    ]
     assert [node.text.replace(end, "\n") for node in nodes] == [section for section, _ in places(TEXT)]
     assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
 

@@ -54,7 +54,9 @@ def test_the_widest_turns_above_the_percentile_part_the_text() -> None:
 
 def test_buffer_is_the_neighbours_per_side_in_each_embedding() -> None:
     embedder = Turning()
-    SemanticSplitterNodeParser.from_defaults(buffer_size=1, embed_model=embedder)([Document("1 ant. 2 bees. 3 cats.")])
+    SemanticSplitterNodeParser.from_defaults(buffer_size=1, embed_model=embedder)(
+        [Document("1 ant. 2 bees. 3 cats.")]
+    )
     assert embedder.embedded == ["1 ant. 2 bees.", "1 ant. 2 bees. 3 cats.", "2 bees. 3 cats."]
 
 

@@ -35,7 +35,9 @@ def test_overlap_is_dropped_if_the_next_sentence_would_not_fit() -> None:
 def test_paragraphs_that_fit_stay_whole() -> None:
     text = "A b. C d. E f.\n\n\nG h. I j."
     assert SentenceSplitter(7, 0, tokenizer=WORDS).split_text(text) == ["A b. C d. E f.", "G h. I j."]
-    assert SentenceSplitter(7, 0, tokenizer=WORDS, paragraph_separator="|").split_text(text.replace("\n\n\n", "|")) == [
+    assert SentenceSplitter(7, 0, tokenizer=WORDS, paragraph_separator="|").split_text(
+        text.replace("\n\n\n", "|")
+    ) == [
         "A b. C d. E f.",
         "|G h. I j.",
     ]
@@ -49,11 +51,18 @@ def test_a_long_sentence_is_cut_at_phrases_then_words() -> None:
         "six seven eight",
         "nine ten",
     ]
-    assert SentenceSplitter(3, 0, tokenizer=WORDS, secondary_chunking_regex=None).split_text(text)[0] == "one two, three"
+    assert (
+        SentenceSplitter(3, 0, tokenizer=WORDS, secondary_chunking_regex=None).split_text(text)[0]
+        == "one two, three"
+    )
 
 
 def test_words_are_what_the_separator_parts() -> None:
-    assert SentenceSplitter(3, 0, tokenizer=WORDS, separator="|").split_text("a b|c d|e f") == ["a b", "|c d", "|e f"]
+    assert SentenceSplitter(3, 0, tokenizer=WORDS, separator="|").split_text("a b|c d|e f") == [
+        "a b",
+        "|c d",
+        "|e f",
+    ]
 
 
 def test_no_dot_of_an_ellipsis_is_lost() -> None:
@@ -78,7 +87,9 @@ def test_no_flag_skin_tone_or_accent_is_cut_apart(text: str) -> None:
 
 def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
     heavy = {"😀": 5}
-    splitter = SentenceSplitter(3, 0, tokenizer=lambda text: [0] * sum(heavy.get(c, 1) for c in text if c != " "))
+    splitter = SentenceSplitter(
+        3, 0, tokenizer=lambda text: [0] * sum(heavy.get(c, 1) for c in text if c != " ")
+    )
     assert splitter.split_text("ab 😀 cd") == ["ab", "😀", "cd"]
 
 
@@ -140,7 +151,10 @@ def test_openai_token_examples_match_the_reference() -> None:
 
 
 def test_making_a_splitter_loads_no_tokenizer() -> None:
-    code = "import sys; from ragcore.node_parser.sentence import SentenceSplitter; SentenceSplitter(); print({'torch', 'tokenizers', 'tiktoken', 'numpy'} & set(sys.modules))"  # noqa: E501
+    code = (
+        "import sys; from ragcore.node_parser.sentence import SentenceSplitter; SentenceSplitter(); "
+        "print({'torch', 'tokenizers', 'tiktoken', 'numpy'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -168,6 +182,9 @@ def test_text_of_only_headings_is_divided_without_loss() -> None:
 
 
 def test_documents_can_be_split_from_an_event_loop() -> None:
-    splitter, documents = SentenceSplitter(6, 0, tokenizer=WORDS), [Document("One two three. Four five six.", id_="d")]
+    splitter, documents = (
+        SentenceSplitter(6, 0, tokenizer=WORDS),
+        [Document("One two three. Four five six.", id_="d")],
+    )
     found = asyncio.run(splitter.aget_nodes_from_documents(documents))
     assert [node.id_ for node in found] == [node.id_ for node in splitter.get_nodes_from_documents(documents)]

@@ -12,7 +12,13 @@ TEXT = "One is here. Two is there.\nThree! Is it four? Five."
 
 def test_each_sentence_is_a_node_with_its_neighbours_as_window() -> None:
     nodes = SentenceWindowNodeParser.from_defaults(window_size=1)([Document(TEXT)])
-    assert [node.text for node in nodes] == ["One is here.", "Two is there.", "Three!", "Is it four?", "Five."]
+    assert [node.text for node in nodes] == [
+        "One is here.",
+        "Two is there.",
+        "Three!",
+        "Is it four?",
+        "Five.",
+    ]
     assert [node.metadata["window"] for node in nodes] == [
         "One is here. Two is there.",
         "One is here. Two is there.\nThree!",

@@ -1,4 +1,5 @@
-"""SimpleFileNodeParser: each kind of file by its own rules, and nothing lost where a reader was there before."""
+"""SimpleFileNodeParser: each kind of file by its own rules, and nothing lost where a reader was there
+before."""
 
 from __future__ import annotations
 
@@ -16,7 +17,12 @@ MARKDOWN, HTML, JSON = "# A\nx\n# B\ny", "<h1>A</h1><p>x</p>", '{"a": {"b": "x"}
 @pytest.mark.parametrize("key", ["extension", "file_name", "file_path"])
 @pytest.mark.parametrize(
     ("ending", "text", "expected"),
-    [(".md", MARKDOWN, ["# A\nx", "# B\ny"]), (".HTML", HTML, ["A", "x"]), (".json", JSON, ["a b x"]), (".txt", HTML, [HTML])],
+    [
+        (".md", MARKDOWN, ["# A\nx", "# B\ny"]),
+        (".HTML", HTML, ["A", "x"]),
+        (".json", JSON, ["a b x"]),
+        (".txt", HTML, [HTML]),
+    ],
 )
 def test_the_kind_is_what_the_metadata_says(key: str, ending: str, text: str, expected: list[str]) -> None:
     name = ending if key == "extension" else f"folder.x/notes{ending}"
@@ -31,7 +37,9 @@ def test_the_extension_goes_before_the_name() -> None:
 
 def test_document_without_a_type_is_one_passage_and_a_blank_none() -> None:
     nodes = SimpleFileNodeParser.from_defaults()([Document(MARKDOWN), Document(" ")])
-    assert [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes] == [(MARKDOWN, 0, len(MARKDOWN))]
+    assert [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes] == [
+        (MARKDOWN, 0, len(MARKDOWN))
+    ]
 
 
 def test_files_are_read_as_they_stand_to_be_split_by_their_marks(tmp_path: Path) -> None:
@@ -47,4 +55,6 @@ def test_what_a_reader_made_plain_text_of_stays_whole(tmp_path: Path) -> None:
     for name, text in (("a.html", HTML), ("b.json", JSON)):
         tmp_path.joinpath(name).write_text(text)
     documents = SimpleDirectoryReader(tmp_path).load_data()
-    assert [node.text for node in SimpleFileNodeParser()(documents)] == [document.text for document in documents]
+    assert [node.text for node in SimpleFileNodeParser()(documents)] == [
+        document.text for document in documents
+    ]

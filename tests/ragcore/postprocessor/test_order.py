@@ -38,7 +38,10 @@ def test_the_best_passages_stand_at_both_ends() -> None:
 
 
 def dated(*dates: object) -> list[NodeWithScore]:
-    return [NodeWithScore(TextNode("x", str(i), {} if date is None else {"date": date}), 0.5) for i, date in enumerate(dates)]  # type: ignore[dict-item]
+    return [
+        NodeWithScore(TextNode("x", str(i), {} if date is None else {"date": date}), 0.5)
+        for i, date in enumerate(dates)
+    ]  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,16 @@ def test_dates_are_read_in_the_forms_that_files_and_mails_have(value: str | int,
 
 @pytest.mark.parametrize(
     "value",
-    ["", "soon", None, True, "2024-13-01", "Mon, 01 Jan 2024 00:00:00 +9999999999999999999", 10**400, float("nan")],
+    [
+        "",
+        "soon",
+        None,
+        True,
+        "2024-13-01",
+        "Mon, 01 Jan 2024 00:00:00 +9999999999999999999",
+        10**400,
+        float("nan"),
+    ],
     ids=lambda value: str(value)[:20],
 )
 def test_what_is_no_date_is_older_than_everything(value: str | float | None) -> None:
@@ -79,7 +91,10 @@ def test_the_newest_stay() -> None:
     assert names(FixedRecencyPostprocessor().postprocess_nodes(found)) == ["1"]
     assert names(FixedRecencyPostprocessor(top_k=9).postprocess_nodes(found)) == ["1", "4", "3", "0", "2"]
     assert FixedRecencyPostprocessor(top_k=0).postprocess_nodes(found) == []
-    written_later = [NodeWithScore(TextNode("x", "a", {"at": 5})), NodeWithScore(TextNode("x", "b", {"at": 6}))]
+    written_later = [
+        NodeWithScore(TextNode("x", "a", {"at": 5})),
+        NodeWithScore(TextNode("x", "b", {"at": 6})),
+    ]
     assert names(FixedRecencyPostprocessor(1, date_key="at").postprocess_nodes(written_later)) == ["b"]
 
 
@@ -93,7 +108,9 @@ def test_older_passage_goes_if_a_newer_says_nearly_the_same() -> None:
     found = [NodeWithScore(TextNode(text, date, {"date": date}), 0.5) for date, text in texts.items()]
     # The embedder hears the text with its metadata, where the dates are; here they would only be noise.
     hidden = [
-        NodeWithScore(TextNode(hit.text, hit.node_id, hit.metadata, excluded_embed_metadata_keys=("date",)), 0.5)
+        NodeWithScore(
+            TextNode(hit.text, hit.node_id, hit.metadata, excluded_embed_metadata_keys=("date",)), 0.5
+        )
         for hit in found
     ]
     processor = EmbeddingRecencyPostprocessor(HashEmbedding(1024), similarity_cutoff=0.7)
@@ -116,8 +133,13 @@ def test_a_passage_that_went_takes_no_other_with_it() -> None:
 
     ages = {"0": 2022, "40": 2021, "80": 2020}  # neighbours are alike, the first and the last are not
     hidden = {"excluded_embed_metadata_keys": ("date",)}
-    found = [NodeWithScore(TextNode(angle, angle, {"date": f"{year}-01-01"}, **hidden)) for angle, year in ages.items()]  # type: ignore[arg-type]
-    assert names(EmbeddingRecencyPostprocessor(Compass(), similarity_cutoff=0.7).postprocess_nodes(found)) == ["0", "80"]
+    found = [
+        NodeWithScore(TextNode(angle, angle, {"date": f"{year}-01-01"}, **hidden))
+        for angle, year in ages.items()
+    ]  # type: ignore[arg-type]
+    assert names(
+        EmbeddingRecencyPostprocessor(Compass(), similarity_cutoff=0.7).postprocess_nodes(found)
+    ) == ["0", "80"]
 
 
 class Clock:
@@ -131,13 +153,16 @@ def test_what_was_used_lately_comes_first() -> None:
     clock = Clock()
     ago = {"a": 3600.0, "b": 0.5 * 3600, "c": 3 * 3600}
     found = [
-        NodeWithScore(TextNode("x", name, {"__last_accessed__": clock.now - seconds}), 0.5) for name, seconds in ago.items()
+        NodeWithScore(TextNode("x", name, {"__last_accessed__": clock.now - seconds}), 0.5)
+        for name, seconds in ago.items()
     ]
     processor = TimeWeightedPostprocessor(time_decay=0.5, top_k=3, clock=clock)
     ranked = processor.postprocess_nodes(found)
     assert names(ranked) == ["b", "a", "c"]
     assert [hit.score for hit in ranked] == pytest.approx([0.5 + 0.5**0.5, 0.5 + 0.5, 0.5 + 0.5**3])
-    assert TimeWeightedPostprocessor(clock=clock).postprocess_nodes(found)[0].score == pytest.approx(0.5 + 0.01**0.5)
+    assert TimeWeightedPostprocessor(clock=clock).postprocess_nodes(found)[0].score == pytest.approx(
+        0.5 + 0.01**0.5
+    )
     for share in (-0.1, 1.1):
         with pytest.raises(ValueError, match=f"from 0 to 1, not {share}"):
             TimeWeightedPostprocessor(time_decay=share)

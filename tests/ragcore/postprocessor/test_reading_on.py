@@ -29,7 +29,15 @@ def chain(texts: Sequence[str], name: str = "d", *, circle: bool = False) -> lis
     before = [ids[-1] if circle else None, *ids[:-1]]
     after = [*ids[1:], ids[0] if circle else None]
     return [
-        TextNode(text, id_, ref_doc_id=name, start_char_idx=10 * i, prev_id=before[i], next_id=after[i], embedding=np.ones(2))  # type: ignore[arg-type]
+        TextNode(
+            text,
+            id_,
+            ref_doc_id=name,
+            start_char_idx=10 * i,
+            prev_id=before[i],
+            next_id=after[i],
+            embedding=np.ones(2),
+        )  # type: ignore[arg-type]
         for i, (id_, text) in enumerate(zip(ids, texts, strict=True))
     ]
 
@@ -76,14 +84,24 @@ def test_every_window_is_there_once_in_reading_order(places: list[int], count: i
 
 def test_documents_stand_in_the_order_in_which_they_were_found() -> None:
     first, second = chain("abcd"), chain("vwxyz", "e")
-    found = [NodeWithScore(second[3]), NodeWithScore(first[2]), NodeWithScore(second[0]), NodeWithScore(first[0])]
+    found = [
+        NodeWithScore(second[3]),
+        NodeWithScore(first[2]),
+        NodeWithScore(second[0]),
+        NodeWithScore(first[0]),
+    ]
     following = PrevNextNodePostprocessor(store_of(first, second), 1).postprocess_nodes(found)
     assert texts(following) == "v w y z a b c d"
 
 
 def test_passages_without_offsets_stay_in_their_linked_order() -> None:
-    loose = [TextNode(text, text, next_id=following) for text, following in (("a", "b"), ("b", None), ("y", "z"), ("z", None))]
-    found = PrevNextNodePostprocessor(MemoryStore(), 1).postprocess_nodes([NodeWithScore(loose[i]) for i in (3, 1, 2, 0)])
+    loose = [
+        TextNode(text, text, next_id=following)
+        for text, following in (("a", "b"), ("b", None), ("y", "z"), ("z", None))
+    ]
+    found = PrevNextNodePostprocessor(MemoryStore(), 1).postprocess_nodes(
+        [NodeWithScore(loose[i]) for i in (3, 1, 2, 0)]
+    )
     assert texts(found) == "y z a b"
 
 
@@ -93,7 +111,10 @@ def test_a_circle_of_links_is_walked_once() -> None:
         processor = PrevNextNodePostprocessor(store_of(nodes), 9, mode)  # type: ignore[arg-type]
         assert texts(processor.postprocess_nodes(hits(nodes, 1))) == "b c a"
     itself = TextNode("alone", "s", prev_id="s", next_id="s")
-    assert texts(PrevNextNodePostprocessor(MemoryStore(), 3, "both").postprocess_nodes([NodeWithScore(itself)])) == "alone"
+    assert (
+        texts(PrevNextNodePostprocessor(MemoryStore(), 3, "both").postprocess_nodes([NodeWithScore(itself)]))
+        == "alone"
+    )
 
 
 def test_passages_are_read_from_a_docstore_without_missing_ones() -> None:
@@ -147,7 +168,9 @@ def test_passage_too_long_for_the_prompt_loses_its_end() -> None:
     nodes = chain(["a", "b " * 500, "c"])
     llm = ScriptedLLM(["next"], context_window=300, num_output=40, counts_words=True)
     with span("root") as root:
-        found = AutoPrevNextNodePostprocessor(store_of(nodes), llm).postprocess_nodes(hits(nodes, 1), query_str="?")
+        found = AutoPrevNextNodePostprocessor(store_of(nodes), llm).postprocess_nodes(
+            hits(nodes, 1), query_str="?"
+        )
     assert [hit.node.id_ for hit in found] == ["d1", "d2"]
     assert 240 <= sum(llm.count_tokens(message.content) for message in llm.calls[0].messages) <= 260
     assert [step.facts["shortened"] for step in root.walk() if "shortened" in step.facts] == [1]

@@ -13,7 +13,12 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.postprocessor import AutoPrevNextNodePostprocessor, LLMRerank, RankGPTRerank, SentenceTransformerRerank
+from ragcore.postprocessor import (
+    AutoPrevNextNodePostprocessor,
+    LLMRerank,
+    RankGPTRerank,
+    SentenceTransformerRerank,
+)
 from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage, Prompt, Task
 from ragcore.prompts.templates import PromptTemplate, SelectorPromptTemplate, Wording
@@ -34,7 +39,10 @@ def ranked(found: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
     [
         ("Doc: 2, Relevance: 7\nDoc: 1, Relevance: 3", [("1", 7.0), ("0", 3.0)]),
         ("Doc: 1, Relevance: 3\nDoc: 2, Relevance: 7", [("1", 7.0), ("0", 3.0)]),
-        ("Sure! Here they are:\n- **Doc 3** - relevance score: 9/10\n* doc 2, relevance: 4.5", [("2", 9.0), ("1", 4.5)]),
+        (
+            "Sure! Here they are:\n- **Doc 3** - relevance score: 9/10\n* doc 2, relevance: 4.5",
+            [("2", 9.0), ("1", 4.5)],
+        ),
         ("Document 2: Relevance = 6", [("1", 6.0)]),
         ("Doc: 9, Relevance: 10\nDoc: 0, Relevance: 10\nDoc: 3, Relevance: 1", [("2", 1.0)]),
         ("Doc: 1, Relevance: 2\nDoc: 1, Relevance: 9", [("0", 2.0)]),
@@ -45,26 +53,39 @@ def ranked(found: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
         ("", []),
     ],
 )
-def test_the_model_says_which_passages_help_and_how_much(reply: str, expected: list[tuple[str, float]]) -> None:
+def test_the_model_says_which_passages_help_and_how_much(
+    reply: str, expected: list[tuple[str, float]]
+) -> None:
     found = LLMRerank(llm=ScriptedLLM([reply])).postprocess_nodes(hits(3), query_str="why?")
     assert ranked(found) == expected
 
 
 def test_passages_are_judged_in_tens_and_the_best_of_all_stay() -> None:
-    llm = ScriptedLLM(["Doc: 10, Relevance: 4\nDoc: 1, Relevance: 8", "Doc: 2, Relevance: 6", "Doc: 1, Relevance: 9"])
+    llm = ScriptedLLM(
+        ["Doc: 10, Relevance: 4\nDoc: 1, Relevance: 8", "Doc: 2, Relevance: 6", "Doc: 1, Relevance: 9"]
+    )
     found = LLMRerank(llm=llm, top_n=3).postprocess_nodes(hits(21), query_str="why?")
     assert ranked(found) == [("20", 9.0), ("0", 8.0), ("11", 6.0)]
     shown = [call.variables["context_str"] for call in llm.calls]
     assert [len(passages) for passages in shown] == [10, 10, 1]
     assert shown[1][0] == Passage("passage 10", 1)
     assert {(call.prompt, call.variables["query_str"]) for call in llm.calls} == {("choice_select", "why?")}
-    assert len(LLMRerank(llm=ScriptedLLM([""] * 5), choice_batch_size=2).postprocess_nodes(hits(9), query_str="why?")) == 0
+    assert (
+        len(
+            LLMRerank(llm=ScriptedLLM([""] * 5), choice_batch_size=2).postprocess_nodes(
+                hits(9), query_str="why?"
+            )
+        )
+        == 0
+    )
 
 
 def test_unreadable_reply_loses_no_passage_and_is_reported() -> None:
     found = hits(3)
     with span("query") as root:
-        kept = LLMRerank(llm=ScriptedLLM(["I like all of them."]), top_n=2).postprocess_nodes(found, query_str="why?")
+        kept = LLMRerank(llm=ScriptedLLM(["I like all of them."]), top_n=2).postprocess_nodes(
+            found, query_str="why?"
+        )
     assert kept == found[:2]
     assert root.spans("rerank")[0].facts == {"unreadable": 1}
     partly = LLMRerank(llm=ScriptedLLM(["???", "Doc: 1, Relevance: 5"]), choice_batch_size=2)
@@ -72,7 +93,9 @@ def test_unreadable_reply_loses_no_passage_and_is_reported() -> None:
 
 
 @pytest.mark.parametrize("reranker", [LLMRerank, RankGPTRerank])
-def test_passages_that_are_too_long_together_lose_their_ends(reranker: type[LLMRerank | RankGPTRerank]) -> None:
+def test_passages_that_are_too_long_together_lose_their_ends(
+    reranker: type[LLMRerank | RankGPTRerank],
+) -> None:
     long = [NodeWithScore(TextNode(f"p{number} " * 100, str(number))) for number in range(10)]
     llm = ScriptedLLM(["Doc: 2, Relevance: 7"], context_window=300, num_output=40, counts_words=True)
     with span("root") as root:
@@ -96,7 +119,11 @@ def test_a_reranker_asks_in_words_of_its_own(reranker: type[LLMRerank | RankGPTR
 
 
 def test_without_a_question_there_is_nothing_to_judge_by() -> None:
-    for processor in (LLMRerank(ScriptedLLM()), RankGPTRerank(llm=ScriptedLLM()), SentenceTransformerRerank("nowhere")):
+    for processor in (
+        LLMRerank(ScriptedLLM()),
+        RankGPTRerank(llm=ScriptedLLM()),
+        SentenceTransformerRerank("nowhere"),
+    ):
         with pytest.raises(QuestionError, match="no question"):
             processor.postprocess_nodes(hits(2))
 
@@ -104,7 +131,9 @@ def test_without_a_question_there_is_nothing_to_judge_by() -> None:
 def test_the_reader_that_quotes_ranks_too() -> None:
     texts = ["Boats are blue.", "The red fish weighs two pounds.", "Lakes are deep."]
     found = [NodeWithScore(TextNode(text, str(i))) for i, text in enumerate(texts)]
-    best = LLMRerank(llm=ExtractiveLLM(HashEmbedding(256))).postprocess_nodes(found, query_str="What does the red fish weigh?")
+    best = LLMRerank(llm=ExtractiveLLM(HashEmbedding(256))).postprocess_nodes(
+        found, query_str="What does the red fish weigh?"
+    )
     assert best[0].text == texts[1]
 
 
@@ -124,7 +153,9 @@ def test_windows_from_back_to_front_raise_the_best_to_the_top(count: int) -> Non
 
 def test_window_retains_the_order_of_unnamed_passages() -> None:
     llm = ScriptedLLM(["Doc: 3, Relevance: 5"])
-    assert [id_ for id_, _ in ranked(RankGPTRerank(llm=llm).postprocess_nodes(hits(4), query_str="why?"))] == [
+    assert [
+        id_ for id_, _ in ranked(RankGPTRerank(llm=llm).postprocess_nodes(hits(4), query_str="why?"))
+    ] == [
         "2",
         "0",
         "1",
@@ -169,7 +200,9 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("device", ["cpu", "meta"])  # the latter gives no numbers, so that the processor goes on
+@pytest.mark.parametrize(
+    "device", ["cpu", "meta"]
+)  # the latter gives no numbers, so that the processor goes on
 def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path, device: str) -> None:
     from sentence_transformers import CrossEncoder
 
@@ -198,7 +231,9 @@ def test_a_cross_encoder_reads_what_an_embedder_would(cross_encoder: Path) -> No
 
 def test_a_cross_encoder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not on this computer"):
-        SentenceTransformerRerank(str(tmp_path / "nothing"), local_files_only=True).postprocess_nodes(hits(1), query_str="?")
+        SentenceTransformerRerank(str(tmp_path / "nothing"), local_files_only=True).postprocess_nodes(
+            hits(1), query_str="?"
+        )
     with pytest.raises(ConfigError, match="cannot be loaded"):
         SentenceTransformerRerank(str(tmp_path / "nothing")).postprocess_nodes(hits(1), query_str="why?")
 
@@ -213,14 +248,18 @@ def test_a_name_is_downloaded_only_where_it_may_be(local: bool, monkeypatch: pyt
 
     monkeypatch.setattr("sentence_transformers.CrossEncoder", load)
     with pytest.raises(ConfigError):
-        SentenceTransformerRerank("some/name", local_files_only=local).postprocess_nodes(hits(1), query_str="why?")
+        SentenceTransformerRerank("some/name", local_files_only=local).postprocess_nodes(
+            hits(1), query_str="why?"
+        )
     assert asked == [local]
 
 
 TEMPLATE = "Of {context_str}: {query_str}"
 
 
-@pytest.mark.parametrize("wording", [TEMPLATE, PromptTemplate(TEMPLATE), SelectorPromptTemplate(PromptTemplate(TEMPLATE))])
+@pytest.mark.parametrize(
+    "wording", [TEMPLATE, PromptTemplate(TEMPLATE), SelectorPromptTemplate(PromptTemplate(TEMPLATE))]
+)
 def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
     llm = ScriptedLLM(["Doc: 2, Relevance: 9", "[2] > [1]", "previous"])
     for made in (
@@ -235,7 +274,9 @@ def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
 
 
 def test_schema_ranking_is_read_and_an_empty_one_means_none() -> None:
-    llm = ScriptedLLM(['{"passages": [{"doc": 2, "relevance": 9}, {"doc": 1, "relevance": 3}]}', '{"passages": []}'])
+    llm = ScriptedLLM(
+        ['{"passages": [{"doc": 2, "relevance": 9}, {"doc": 1, "relevance": 3}]}', '{"passages": []}']
+    )
     ranked = LLMRerank(llm).postprocess_nodes(hits(2), query_str="why?")
     assert [(hit.text, hit.score) for hit in ranked] == [("passage 1", 9.0), ("passage 0", 3.0)]
     assert LLMRerank(llm).postprocess_nodes(hits(2), query_str="why?") == []

@@ -57,11 +57,15 @@ def test_passage_ending_with_a_list_introduction_gets_the_list() -> None:
 
 def test_passage_starting_with_a_list_gets_its_introduction_once() -> None:
     store, nodes = cut(BEFORE, f"{LIST}\n\n{AFTER}")
-    assert [node.text for node in read(store, nodes[1:])] == [f"Hospice care by the plan covers:\n{LIST}\n\n{AFTER}"]
+    assert [node.text for node in read(store, nodes[1:])] == [
+        f"Hospice care by the plan covers:\n{LIST}\n\n{AFTER}"
+    ]
     assert [node.text for node in read(store, nodes)] == [f"{BEFORE}\n{LIST}", nodes[1].text]
 
 
-@pytest.mark.parametrize(("first", "second"), [(BEFORE, AFTER), ("The plan is for all.", LIST), (BEFORE, "- \n- ")])
+@pytest.mark.parametrize(
+    ("first", "second"), [(BEFORE, AFTER), ("The plan is for all.", LIST), (BEFORE, "- \n- ")]
+)
 def test_passages_are_unchanged_without_list_and_introduction(first: str, second: str) -> None:
     store, nodes = cut(first, second)
     assert read(store, nodes[:1]) + read(store, nodes[1:]) == nodes
@@ -88,4 +92,7 @@ def test_the_reader_quotes_a_list_that_the_next_passage_has() -> None:
     reader = Synthesizer(ExtractiveLLM(HashEmbedding()), "compact")
     engine = RetrieverQueryEngine(ChosenPassages(store, ["n0"]), reader, (WholeLists(store),))
     answer = str(engine.query("What does hospice care by the plan cover?"))
-    assert "Hospice care by the plan covers:\n- Visits of a nurse\n- Drugs for pain\n- Help at night [1]" in answer
+    assert (
+        "Hospice care by the plan covers:\n- Visits of a nurse\n- Drugs for pain\n- Help at night [1]"
+        in answer
+    )

@@ -40,13 +40,19 @@ def hits(*texts: str) -> list[NodeWithScore]:
 )
 def test_a_keyword_is_a_whole_word_of_any_language(keyword: str, text: str, stands: bool) -> None:
     found = hits(text)
-    assert KeywordNodePostprocessor(required_keywords=[keyword]).postprocess_nodes(found) == (found if stands else [])
-    assert KeywordNodePostprocessor(exclude_keywords=[keyword]).postprocess_nodes(found) == ([] if stands else found)
+    assert KeywordNodePostprocessor(required_keywords=[keyword]).postprocess_nodes(found) == (
+        found if stands else []
+    )
+    assert KeywordNodePostprocessor(exclude_keywords=[keyword]).postprocess_nodes(found) == (
+        [] if stands else found
+    )
 
 
 def test_one_required_keyword_suffices_and_one_excluded_rejects() -> None:
     found = hits("red fish", "blue fish", "blue boat", "red boat", "lake")
-    kept = KeywordNodePostprocessor(required_keywords=["fish", "red"], exclude_keywords=["boat"]).postprocess_nodes(found)
+    kept = KeywordNodePostprocessor(
+        required_keywords=["fish", "red"], exclude_keywords=["boat"]
+    ).postprocess_nodes(found)
     assert kept == found[:2]
     assert KeywordNodePostprocessor().postprocess_nodes(found) == found
     assert KeywordNodePostprocessor(["", " "]).postprocess_nodes(found) == found
@@ -86,14 +92,23 @@ TEXT = "Red fish swim. Boats are blue. Nobody knows why. Fish are red here."
 def test_only_the_sentences_near_the_question_stay(
     percentile: float | None, threshold: float | None, expected: list[str]
 ) -> None:
-    optimizer = SentenceEmbeddingOptimizer(HashEmbedding(512), percentile_cutoff=percentile, threshold_cutoff=threshold)
-    assert [hit.text for hit in optimizer.postprocess_nodes(hits(TEXT), QueryBundle("red fish swim"))] == expected
+    optimizer = SentenceEmbeddingOptimizer(
+        HashEmbedding(512), percentile_cutoff=percentile, threshold_cutoff=threshold
+    )
+    assert [
+        hit.text for hit in optimizer.postprocess_nodes(hits(TEXT), QueryBundle("red fish swim"))
+    ] == expected
 
 
 def test_each_passage_is_judged_by_its_own_sentences() -> None:
     optimizer = SentenceEmbeddingOptimizer(HashEmbedding(512), threshold_cutoff=0.5)
-    found = optimizer.postprocess_nodes(hits("Boats. Red fish.", "", "Boats.", "Red fish! Lakes."), query_str="red fish")
-    assert [(hit.node.id_, hit.text, hit.score) for hit in found] == [("0", "Red fish.", 0.5), ("3", "Red fish!", 0.5)]
+    found = optimizer.postprocess_nodes(
+        hits("Boats. Red fish.", "", "Boats.", "Red fish! Lakes."), query_str="red fish"
+    )
+    assert [(hit.node.id_, hit.text, hit.score) for hit in found] == [
+        ("0", "Red fish.", 0.5),
+        ("3", "Red fish!", 0.5),
+    ]
     with pytest.raises(ValueError, match="from 0 to 1, not 50"):
         SentenceEmbeddingOptimizer(HashEmbedding(8), percentile_cutoff=50)
 

@@ -1,4 +1,5 @@
-"""Text from documents in a prompt: always the user's, between delimiters, and never taken for the prompt's own marks."""
+"""Text from documents in a prompt: always the user's, between delimiters, and never taken for the prompt's
+own marks."""
 
 from __future__ import annotations
 
@@ -15,7 +16,11 @@ from ragcore.prompts.wording import CONTEXT_CHAT, TEXT_QA
 from ragcore.schema import ChatMessage, MessageRole
 
 HISTORY = (ChatMessage(MessageRole.USER, "Hello?"), ChatMessage(MessageRole.ASSISTANT, "Hello."))
-VARIABLES = {"context_str": (Passage("It is long.", 1, "a.txt"),), "query_str": "How long?", "system_prompt": "Be kind."}
+VARIABLES = {
+    "context_str": (Passage("It is long.", 1, "a.txt"),),
+    "query_str": "How long?",
+    "system_prompt": "Be kind.",
+}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,8 @@ def test_prompt_marks_in_a_passage_are_broken_by_a_joiner(mark: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["As said in [3], it is.", "The question: who?", "a < b | c", "Answering: no", "| [x] |", "[note]"]
+    "text",
+    ["As said in [3], it is.", "The question: who?", "a < b | c", "Answering: no", "| [x] |", "[note]"],
 )
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert escape_marks(text) == text
@@ -91,7 +97,9 @@ def test_passages_in_a_system_template_move_to_the_user_message() -> None:
 
 
 def test_system_only_template_gets_a_message_for_the_passages() -> None:
-    (system, user) = Prompt("p", Task.ANSWER, (ChatMessage(MessageRole.SYSTEM, "{context_str}"),)).render(VARIABLES)
+    (system, user) = Prompt("p", Task.ANSWER, (ChatMessage(MessageRole.SYSTEM, "{context_str}"),)).render(
+        VARIABLES
+    )
     assert (system.role, user.role) == (MessageRole.SYSTEM, MessageRole.USER)
     assert user.content == f"{OPENING}\n[1] a.txt\nIt is long.\n{CLOSING}"
 
@@ -103,5 +111,9 @@ def test_delimiters_are_random_for_each_process() -> None:
 
 def test_reply_stops_where_the_model_repeats_the_prompt() -> None:
     assert TEXT_QA.stop_sequences == (OPENING, "\nPassages:", "\nQuestion:")
-    own = Prompt("own", Task.ANSWER, (ChatMessage(MessageRole.USER, "Frage: {query_str}\nQuellen:\n{context_str}\nAntwort:"),))
+    own = Prompt(
+        "own",
+        Task.ANSWER,
+        (ChatMessage(MessageRole.USER, "Frage: {query_str}\nQuellen:\n{context_str}\nAntwort:"),),
+    )
     assert own.stop_sequences == (OPENING, "\nFrage:", "\nQuellen:")

@@ -1,4 +1,5 @@
-"""Every part that has prompts names them as LlamaIndex does, and uses those that a script puts in their place."""
+"""Every part that has prompts names them as LlamaIndex does, and uses those that a script puts in their
+place."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ragcore.chat_engine import CondensePlusContextChatEngine, CondenseQuestionChatEngine, ContextChatEngine, SimpleChatEngine
+from ragcore.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.evaluation import (
     AnswerRelevancyEvaluator,
@@ -20,7 +26,12 @@ from ragcore.evaluation import (
 from ragcore.extractors import KeywordExtractor, QuestionsAnsweredExtractor, SummaryExtractor, TitleExtractor
 from ragcore.indices import VectorStoreIndex
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.postprocessor import AutoPrevNextNodePostprocessor, LLMRerank, RankGPTRerank, SimilarityPostprocessor
+from ragcore.postprocessor import (
+    AutoPrevNextNodePostprocessor,
+    LLMRerank,
+    RankGPTRerank,
+    SimilarityPostprocessor,
+)
 from ragcore.program import LLMTextCompletionProgram
 from ragcore.prompts.mixin import PromptDictType, PromptMixin, PromptMixinType
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
@@ -35,8 +46,17 @@ from ragcore.query_engine import (
     TransformQueryEngine,
 )
 from ragcore.response_synthesizers import TreeSummarize, get_response_synthesizer
-from ragcore.retrievers import QueryFusionRetriever, RouterRetriever, TransformRetriever, VectorIndexAutoRetriever
-from ragcore.retrievers.query_transforms import DecomposeQueryTransform, HyDEQueryTransform, StepDecomposeQueryTransform
+from ragcore.retrievers import (
+    QueryFusionRetriever,
+    RouterRetriever,
+    TransformRetriever,
+    VectorIndexAutoRetriever,
+)
+from ragcore.retrievers.query_transforms import (
+    DecomposeQueryTransform,
+    HyDEQueryTransform,
+    StepDecomposeQueryTransform,
+)
 from ragcore.schema import ChatMessage, MessageRole, TextNode
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.storage.docstore import SimpleDocumentStore
@@ -66,7 +86,9 @@ def tool(llm: ScriptedLLM) -> QueryEngineTool:
 
 
 def filled_from(llm: ScriptedLLM) -> VectorIndexAutoRetriever:
-    return VectorIndexAutoRetriever(index(llm), VectorStoreInfo([MetadataInfo("year", "integer", "When.")], "Letters"), llm)
+    return VectorIndexAutoRetriever(
+        index(llm), VectorStoreInfo([MetadataInfo("year", "integer", "When.")], "Letters"), llm
+    )
 
 
 PARTS: Mapping[str, tuple[Callable[[ScriptedLLM], PromptMixin], Sequence[str]]] = {
@@ -95,7 +117,9 @@ PARTS: Mapping[str, tuple[Callable[[ScriptedLLM], PromptMixin], Sequence[str]]] 
     "fusion": (lambda llm: QueryFusionRetriever([index(llm).as_retriever()], llm), ["query_gen_prompt"]),
     "auto": (filled_from, ["prompt"]),
     "router of retrievers": (
-        lambda llm: RouterRetriever(LLMSingleSelector(llm), [RetrieverTool.from_defaults(index(llm).as_retriever(), "a", "b")]),
+        lambda llm: RouterRetriever(
+            LLMSingleSelector(llm), [RetrieverTool.from_defaults(index(llm).as_retriever(), "a", "b")]
+        ),
         ["selector:prompt"],
     ),
     "transformed retriever": (
@@ -120,7 +144,9 @@ PARTS: Mapping[str, tuple[Callable[[ScriptedLLM], PromptMixin], Sequence[str]]] 
     "questions": (lambda llm: QuestionsAnsweredExtractor(llm), ["prompt_template"]),
     "summaries": (lambda llm: SummaryExtractor(llm), ["prompt_template"]),
     "program": (
-        lambda llm: LLMTextCompletionProgram.from_defaults(output_cls=Song, prompt_template_str="Sing.", llm=llm),
+        lambda llm: LLMTextCompletionProgram.from_defaults(
+            output_cls=Song, prompt_template_str="Sing.", llm=llm
+        ),
         ["prompt"],
     ),
     "condense": (
@@ -162,7 +188,9 @@ def test_a_prompt_of_a_part_is_what_its_model_is_sent() -> None:
 def test_selector_template_chooses_the_prompt_for_the_model() -> None:
     llm = word_llm(["Doc: 1, Relevance: 9"])
     rerank = LLMRerank(llm)
-    own = SelectorPromptTemplate(PromptTemplate("other"), [(lambda model: model is llm, PromptTemplate("{query_str}!"))])
+    own = SelectorPromptTemplate(
+        PromptTemplate("other"), [(lambda model: model is llm, PromptTemplate("{query_str}!"))]
+    )
     rerank.update_prompts({"choice_select_prompt": own})
     rerank.postprocess_nodes(TWO, query_str="Who?")
     assert llm.calls[0].messages[-1].content == "Who?!"
@@ -171,8 +199,12 @@ def test_selector_template_chooses_the_prompt_for_the_model() -> None:
 def test_a_conversation_goes_on_with_the_updated_prompts() -> None:
     llm = word_llm(["Who is Ada?", "A writer."])
     chat = CondensePlusContextChatEngine.from_defaults(ListRetriever(TWO), llm, system_prompt="Be kind.")
-    chat.update_prompts({"condense_prompt": "Alone: {chat_history} {question}", "context_prompt": "By {context_str}"})
-    chat.chat("And she?", [ChatMessage(MessageRole.USER, "Hello"), ChatMessage(MessageRole.ASSISTANT, "Hello.")])
+    chat.update_prompts(
+        {"condense_prompt": "Alone: {chat_history} {question}", "context_prompt": "By {context_str}"}
+    )
+    chat.chat(
+        "And she?", [ChatMessage(MessageRole.USER, "Hello"), ChatMessage(MessageRole.ASSISTANT, "Hello.")]
+    )
     condensing, answering = llm.calls
     assert condensing.messages[0].content == "Alone: user: Hello\nassistant: Hello. And she?"
     assert answering.messages[0].content == "Be kind."
@@ -182,7 +214,9 @@ def test_a_conversation_goes_on_with_the_updated_prompts() -> None:
 
 def test_an_extractor_asks_with_a_template_of_a_script() -> None:
     llm = word_llm(["a, b"])
-    KeywordExtractor(llm, keywords=2, prompt_template="{keywords} words of {context_str}")([TextNode("Ada wrote.")])
+    KeywordExtractor(llm, keywords=2, prompt_template="{keywords} words of {context_str}")(
+        [TextNode("Ada wrote.")]
+    )
     assert "2 words of" in llm.calls[0].messages[0].content
     assert "Ada wrote." in llm.calls[0].messages[0].content
 

@@ -17,7 +17,12 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
-from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, replace_prompt
+from ragcore.prompts.templates import (
+    ChatPromptTemplate,
+    PromptTemplate,
+    SelectorPromptTemplate,
+    replace_prompt,
+)
 from ragcore.prompts.wording import REFINE, TEXT_QA, ask_for_verdict
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -29,7 +34,10 @@ def test_only_names_with_a_value_are_filled() -> None:
 
 def test_braces_in_a_value_are_only_text() -> None:
     template = PromptTemplate("{context_str} / {query_str}")
-    assert template.format(context_str="{query_str} {{x}}", query_str="{context_str}") == "{query_str} {{x}} / {context_str}"
+    assert (
+        template.format(context_str="{query_str} {{x}}", query_str="{context_str}")
+        == "{query_str} {{x}} / {context_str}"
+    )
 
 
 @given(st.text(st.sampled_from("{}ab \n")), st.text(st.sampled_from("{}ab \n")))
@@ -41,7 +49,9 @@ def test_a_template_gives_its_values_whole_whatever_they_are(one: str, two: str)
 
 def test_a_partial_template_leaves_the_first_as_it_was() -> None:
     template = PromptTemplate("{greeting} {name}")
-    assert template.partial_format(name="Ann").format(greeting="Hi", name="Bo") == "Hi Bo"  # what is given last counts
+    assert (
+        template.partial_format(name="Ann").format(greeting="Hi", name="Bo") == "Hi Bo"
+    )  # what is given last counts
     assert template.partial_format(name="Ann").kwargs == {"name": "Ann"}
     hello = template.partial_format(greeting="Hello")
     assert hello.format(name="Ann") == "Hello Ann"
@@ -52,7 +62,9 @@ def test_a_partial_template_leaves_the_first_as_it_was() -> None:
 
 
 def test_a_variable_may_have_another_name_in_the_template() -> None:
-    template = PromptTemplate("{facts} => {q}", template_var_mappings={"context_str": "facts", "query_str": "q"})
+    template = PromptTemplate(
+        "{facts} => {q}", template_var_mappings={"context_str": "facts", "query_str": "q"}
+    )
     assert template.format(context_str="C", query_str="Q") == "C => Q"
     assert template.variables == {"context_str", "query_str"}
 
@@ -68,22 +80,31 @@ def test_a_function_makes_a_variables_text_of_all_values() -> None:
 
 
 def test_what_a_function_makes_need_not_be_given() -> None:
-    template = PromptTemplate("{day}: {task}", function_mappings={"day": lambda **values: f"day of {values['task']}"})
+    template = PromptTemplate(
+        "{day}: {task}", function_mappings={"day": lambda **values: f"day of {values['task']}"}
+    )
     llm = ScriptedLLM(["a", "b"])
-    assert [llm.predict(template, task="rest"), llm.predict(template, task="work", day="Monday")] == ["a", "b"]
+    assert [llm.predict(template, task="rest"), llm.predict(template, task="work", day="Monday")] == [
+        "a",
+        "b",
+    ]
     assert [call.messages[0].content for call in llm.calls] == ["day of rest: rest", "day of work: work"]
     with pytest.raises(ValueError, match="task"):
         llm.predict(template)
 
 
 def test_messages_have_roles_and_become_lines_for_completion() -> None:
-    chat = ChatPromptTemplate.from_messages([("system", "Be {tone}."), ChatMessage(MessageRole.USER, "{query_str}")])
+    chat = ChatPromptTemplate.from_messages(
+        [("system", "Be {tone}."), ChatMessage(MessageRole.USER, "{query_str}")]
+    )
     assert chat.format_messages(tone="brief", query_str="Who?") == [
         ChatMessage(MessageRole.SYSTEM, "Be brief."),
         ChatMessage(MessageRole.USER, "Who?"),
     ]
     assert chat.format(tone="brief", query_str="Who?") == "system: Be brief.\nuser: Who?\nassistant: "
-    assert PromptTemplate("{query_str}").format_messages(query_str="Who?") == [ChatMessage(MessageRole.USER, "Who?")]
+    assert PromptTemplate("{query_str}").format_messages(query_str="Who?") == [
+        ChatMessage(MessageRole.USER, "Who?")
+    ]
 
 
 def is_large(llm: LLM) -> bool:
@@ -103,14 +124,24 @@ def test_the_first_template_whose_condition_holds_is_selected() -> None:
     "wording",
     [
         PromptTemplate("own {context_msg} {query_str}"),
-        SelectorPromptTemplate(PromptTemplate("other"), [(is_large, PromptTemplate("own {context_msg} {query_str}"))]),
+        SelectorPromptTemplate(
+            PromptTemplate("other"), [(is_large, PromptTemplate("own {context_msg} {query_str}"))]
+        ),
         "own {context_msg} {query_str}",
     ],
 )
 def test_template_replacing_a_prompt_takes_over_its_task(wording: Any) -> None:
     prompt = replace_prompt(REFINE, wording, ScriptedLLM(context_window=80_000))
-    assert (prompt.name, prompt.task, prompt.variables) == ("refine", Task.REFINE, {"context_str", "query_str"})
-    values: Mapping[str, Any] = {"context_str": (Passage("one", 1),), "query_str": "Who?", "existing_answer": "A"}
+    assert (prompt.name, prompt.task, prompt.variables) == (
+        "refine",
+        Task.REFINE,
+        {"context_str", "query_str"},
+    )
+    values: Mapping[str, Any] = {
+        "context_str": (Passage("one", 1),),
+        "query_str": "Who?",
+        "existing_answer": "A",
+    }
     (message,) = prompt.render(values)
     assert [(part.origin, part.text) for part in message.parts] == [
         (Origin.INSTRUCTIONS, "own "),
@@ -122,7 +153,11 @@ def test_template_replacing_a_prompt_takes_over_its_task(wording: Any) -> None:
 
 def test_a_prompt_shows_what_it_says() -> None:
     two = (ChatMessage(MessageRole.SYSTEM, "Be brief."), ChatMessage(MessageRole.USER, "{query_str}"))
-    assert Prompt("own", Task.ANSWER, two).get_template() == ChatPromptTemplate(two).get_template() == "Be brief.\n{query_str}"
+    assert (
+        Prompt("own", Task.ANSWER, two).get_template()
+        == ChatPromptTemplate(two).get_template()
+        == "Be brief.\n{query_str}"
+    )
 
 
 def test_a_prompt_in_the_place_of_another_keeps_its_name() -> None:
@@ -137,13 +172,19 @@ def test_a_template_goes_wherever_a_prompt_goes() -> None:
     assert llm.calls[0].messages[0].content == "Say this as {word}."
     with pytest.raises(ValueError, match="other"):
         llm.predict(template, other="x")
-    assert ask_for_verdict(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
+    assert (
+        ask_for_verdict(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
+    )
 
 
 def test_the_history_stands_before_the_templates_last_message() -> None:
     past = [ChatMessage(MessageRole.USER, "Before {query_str}")]
     chat = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{query_str}")])
-    assert [m.content for m in chat.render({"query_str": "Now"}, past)] == ["Be brief.", "Before {query_str}", "Now"]
+    assert [m.content for m in chat.render({"query_str": "Now"}, past)] == [
+        "Be brief.",
+        "Before {query_str}",
+        "Now",
+    ]
 
 
 def test_templates_are_found_beside_the_prompts() -> None:
@@ -163,12 +204,15 @@ def test_values_that_are_no_text_are_written_out() -> None:
 
 
 def test_a_template_may_be_chosen_for_chat_models() -> None:
-    chosen = SelectorPromptTemplate(PromptTemplate("text"), [(lambda llm: llm.metadata.is_chat_model, PromptTemplate("chat"))])
+    chosen = SelectorPromptTemplate(
+        PromptTemplate("text"), [(lambda llm: llm.metadata.is_chat_model, PromptTemplate("chat"))]
+    )
     assert chosen.format(ScriptedLLM()) == "chat"
 
 
 class InCapitals(BaseOutputParser):
-    """The form that theirs of the same few lines makes of a text; the expected texts below are those of llama-index-core."""
+    """The form that theirs of the same few lines makes of a text; the expected texts below are those of
+    llama-index-core."""
 
     def parse(self, output: str) -> Any:
         return output.upper()
@@ -190,9 +234,15 @@ def test_format_goes_into_the_system_message_or_else_the_last() -> None:
     said = [("system", "Be brief."), ("user", "Of {topic}")]
     both = ChatPromptTemplate.from_messages(said)
     with_form = ChatPromptTemplate(both.messages, output_parser=InCapitals())
-    assert [each.content for each in with_form.format_messages(topic="x")] == ["Be brief.\n\nAnswer in {capitals}.", "Of x"]
+    assert [each.content for each in with_form.format_messages(topic="x")] == [
+        "Be brief.\n\nAnswer in {capitals}.",
+        "Of x",
+    ]
     last = ChatPromptTemplate([*both.messages[1:], *both.messages[1:]], output_parser=InCapitals())
-    assert [each.content for each in last.format_messages(topic="x")] == ["Of x", "Of x\n\nAnswer in {capitals}."]
+    assert [each.content for each in last.format_messages(topic="x")] == [
+        "Of x",
+        "Of x\n\nAnswer in {capitals}.",
+    ]
 
 
 def test_format_is_an_instruction_and_the_rest_keeps_its_origin() -> None:

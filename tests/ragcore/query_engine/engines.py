@@ -13,7 +13,8 @@ from ragcore.tools import QueryEngineTool
 
 
 class FixedEngine(BaseQueryEngine):
-    """Answers `answer(question)` in pieces of a word, from the passages with these ids. `asked` are the questions."""
+    """Answers `answer(question)` in pieces of a word, from the passages with these ids. `asked` are the
+    questions."""
 
     def __init__(self, answer: str | Callable[[str], str], *ids: str) -> None:
         self._rule = answer if callable(answer) else lambda question: answer

@@ -24,12 +24,18 @@ DOCUMENT = Document(f"A preface. {TEXT}", "doc")
 
 def retrieved(start: int | None = 11) -> NodeWithScore:
     end = None if start is None else start + len(TEXT)
-    return NodeWithScore(TextNode(TEXT, "node", {"file_name": "book.txt"}, "doc", start, end, prev_id="before"), 0.7)
+    return NodeWithScore(
+        TextNode(TEXT, "node", {"file_name": "book.txt"}, "doc", start, end, prev_id="before"), 0.7
+    )
 
 
-def engine(*hits: NodeWithScore, size: int = 40, overlap: int = 5, reply: str = "Yes [3].") -> CitationQueryEngine:
+def engine(
+    *hits: NodeWithScore, size: int = 40, overlap: int = 5, reply: str = "Yes [3]."
+) -> CitationQueryEngine:
     splitter = SentenceSplitter(size, overlap, tokenizer=str.split)
-    return CitationQueryEngine.from_args(retriever=ListRetriever(hits), llm=ScriptedLLM([reply]), text_splitter=splitter)
+    return CitationQueryEngine.from_args(
+        retriever=ListRetriever(hits), llm=ScriptedLLM([reply]), text_splitter=splitter
+    )
 
 
 def test_citation_names_a_small_passage_with_its_place() -> None:
@@ -97,7 +103,13 @@ def test_engine_from_args_uses_its_sizes_and_components() -> None:
     found = ListRetriever([NodeWithScore(TextNode("First.", "first")), retrieved()])
     llm = ScriptedLLM(["refined"])
     made = CitationQueryEngine.from_args(
-        None, ScriptedLLM(), Synthesizer(llm, "simple_summarize"), 50, 7, retriever=found, node_postprocessors=[Last()]
+        None,
+        ScriptedLLM(),
+        Synthesizer(llm, "simple_summarize"),
+        50,
+        7,
+        retriever=found,
+        node_postprocessors=[Last()],
     )
     parts = SentenceSplitter(50, 7).split_spans(TEXT)
     assert [hit.text for hit in made.retrieve("?")] == [TEXT[start:end] for start, end in parts]
@@ -130,7 +142,9 @@ def test_postprocessors_see_the_passages_before_they_are_cut() -> None:
             return list(nodes)
 
     splitter = SentenceSplitter(40, 5, tokenizer=str.split)
-    CitationQueryEngine(ListRetriever([retrieved()]), ScriptedLLM(), None, 1, 1, splitter, [Watching()]).retrieve("?")
+    CitationQueryEngine(
+        ListRetriever([retrieved()]), ScriptedLLM(), None, 1, 1, splitter, [Watching()]
+    ).retrieve("?")
     assert seen == [1]
 
 
@@ -141,7 +155,9 @@ def test_an_index_gives_its_retriever() -> None:
 
     one = CitationQueryEngine.from_args(Index(), ScriptedLLM()).retrieve("?")
     assert one[0].node.id_.startswith("node:")
-    assert len(CitationQueryEngine.from_args(Index(), ScriptedLLM(), similarity_top_k=3).retrieve("?")) == 3 * len(one)
+    assert len(
+        CitationQueryEngine.from_args(Index(), ScriptedLLM(), similarity_top_k=3).retrieve("?")
+    ) == 3 * len(one)
     with pytest.raises(ValueError, match="index or a retriever"):
         CitationQueryEngine.from_args(llm=ScriptedLLM())
 
@@ -149,11 +165,19 @@ def test_an_index_gives_its_retriever() -> None:
 def test_citation_leads_to_the_sentence_without_a_model() -> None:
     splitter = SentenceSplitter(12, 0, tokenizer=str.split)
     hit = NodeWithScore(
-        TextNode("Bread needs flour. Beer needs malt and hops to be brewed. Wine needs grapes.", "n", {}, "d", 0, 74), 1.0
+        TextNode(
+            "Bread needs flour. Beer needs malt and hops to be brewed. Wine needs grapes.",
+            "n",
+            {},
+            "d",
+            0,
+            74,
+        ),
+        1.0,
     )
-    response = CitationQueryEngine(ListRetriever([hit]), ExtractiveLLM(HashEmbedding()), text_splitter=splitter).query(
-        "What does beer need?"
-    )
+    response = CitationQueryEngine(
+        ListRetriever([hit]), ExtractiveLLM(HashEmbedding()), text_splitter=splitter
+    ).query("What does beer need?")
     cited = response.source_nodes[int(str(response).split("[")[1].split("]")[0]) - 1]
     assert "malt and hops" in str(response)
     assert "malt and hops" in cited.text

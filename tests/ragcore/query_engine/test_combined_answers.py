@@ -1,4 +1,5 @@
-"""What is said with a citation in one of several answers is said with the same source in the answer made of them."""
+"""What is said with a citation in one of several answers is said with the same source in the answer made of
+them."""
 
 from __future__ import annotations
 
@@ -41,14 +42,20 @@ def sources_of(text: str, nodes: tuple[NodeWithScore, ...]) -> dict[str, str]:
 
 
 @given(st.lists(st.tuples(ids, cited), min_size=1, max_size=3))
-def test_every_citation_retains_its_source_and_none_is_added(given_answers: list[tuple[list[str], list[int]]]) -> None:
+def test_every_citation_retains_its_source_and_none_is_added(
+    given_answers: list[tuple[list[str], list[int]]],
+) -> None:
     answers = [answer(sources, marks, "xyz"[at]) for at, (sources, marks) in enumerate(given_answers)]
     llm = ScriptedLLM(["done"])
-    stream = combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, [""] * len(answers), {})
+    stream = combine_answers(
+        Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, [""] * len(answers), {}
+    )
     assert str(stream) == "done"
     assert len({hit.node.id_ for hit in stream.source_nodes}) == len(stream.source_nodes)
     passages = llm.calls[0].messages[-1].content
-    expected = {word: id_ for one in answers for word, id_ in sources_of(one.response, one.source_nodes).items()}
+    expected = {
+        word: id_ for one in answers for word, id_ in sources_of(one.response, one.source_nodes).items()
+    }
     assert sources_of(passages, stream.source_nodes) == expected
 
 
@@ -56,11 +63,17 @@ def test_every_citation_retains_its_source_and_none_is_added(given_answers: list
 def test_no_answer_in_any_part_is_stated_without_a_call(words: str) -> None:
     llm = ScriptedLLM([])
     answers = [Response(words), Response(words)]
-    assert str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == words
+    assert (
+        str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {}))
+        == words
+    )
     assert llm.calls == []
     llm = ScriptedLLM(["It is noon."])
     answers = [Response(words), Response("Noon.")]
-    assert str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == "It is noon."
+    assert (
+        str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {}))
+        == "It is noon."
+    )
 
 
 class Person(BaseModel):
@@ -75,16 +88,26 @@ def of_two(synthesizer: Synthesizer) -> AnswerStream:
 def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
     llm = ScriptedLLM(['Here: {"name": "Ann"}'])
     response = of_two(get_response_synthesizer(llm, "tree_summarize", output_cls=Person)).whole()
-    assert (str(response), dict(response.extra)) == ('{"name":"Ann"}', {"kept": 1, "output": Person(name="Ann")})
+    assert (str(response), dict(response.extra)) == (
+        '{"name":"Ann"}',
+        {"kept": 1, "output": Person(name="Ann")},
+    )
     assert '"title": "Person"' in llm.calls[0].messages[-1].content
     quoting = get_response_synthesizer(ExtractiveLLM(HashEmbedding()), output_cls=Person)
     assert isinstance(of_two(quoting).whole().extra["output"], Person)
 
 
-@pytest.mark.parametrize(("satisfied", "expected"), [([False, True], "No 2"), ([False, False], NOTHING_FOUND)])
+@pytest.mark.parametrize(
+    ("satisfied", "expected"), [([False, True], "No 2"), ([False, False], NOTHING_FOUND)]
+)
 def test_empty_answers_are_dropped_if_the_synthesizer_filters(satisfied: list[bool], expected: str) -> None:
-    said = [json.dumps({"answer": f"No {at}", "query_satisfied": held}) for at, held in enumerate(satisfied, 1)]
-    assert str(of_two(get_response_synthesizer(ScriptedLLM(said), "refine", structured_answer_filtering=True))) == expected
+    said = [
+        json.dumps({"answer": f"No {at}", "query_satisfied": held}) for at, held in enumerate(satisfied, 1)
+    ]
+    assert (
+        str(of_two(get_response_synthesizer(ScriptedLLM(said), "refine", structured_answer_filtering=True)))
+        == expected
+    )
 
 
 @pytest.mark.parametrize("use_async", [True, False])
@@ -103,7 +126,10 @@ def test_calls_are_parallel_only_if_the_synthesizer_s_are(use_async: bool) -> No
         running.remove(threading.get_ident())
         return "A"
 
-    assert str(of_two(get_response_synthesizer(UnlockedLLM(rule), "accumulate", use_async=use_async))).count("A") == 2
+    assert (
+        str(of_two(get_response_synthesizer(UnlockedLLM(rule), "accumulate", use_async=use_async))).count("A")
+        == 2
+    )
     assert max(at_once) == (2 if use_async else 1)
 
 

@@ -14,20 +14,31 @@ from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle
-from tests.ragcore.response_synthesizers.doubles import ListRetriever, UnlockedLLM, counting, nodes, shown, word_llm
+from tests.ragcore.response_synthesizers.doubles import (
+    ListRetriever,
+    UnlockedLLM,
+    counting,
+    nodes,
+    shown,
+    word_llm,
+)
 
 THREE = nodes("one", "two", "three")
 
 
 class Backwards:
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
         return list(nodes)[::-1]
 
 
 class AllButFirst:
     """Looks at the question, as rerankers do."""
 
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
         assert query_bundle is not None
         return list(nodes)[1:] if query_bundle.query_str == "What?" else []
 
@@ -39,12 +50,17 @@ def test_it_retrieves_postprocesses_in_turn_and_synthesizes() -> None:
     response = engine.query("What?")
     assert str(response) == "A1"
     assert [found.text for found in response.source_nodes] == ["two", "one"]
-    assert [p for p in llm.calls[0].messages[-1].content.split() if p in ("one", "two", "three")] == ["two", "one"]
+    assert [p for p in llm.calls[0].messages[-1].content.split() if p in ("one", "two", "three")] == [
+        "two",
+        "one",
+    ]
     assert retriever.asked == ["What?"]
 
 
 def test_the_trace_has_the_three_stages() -> None:
-    engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(counting()), node_postprocessors=[AllButFirst()])
+    engine = RetrieverQueryEngine.from_args(
+        ListRetriever(THREE), word_llm(counting()), node_postprocessors=[AllButFirst()]
+    )
     trace = engine.query(QueryBundle("What?")).trace
     assert trace is not None
     assert [step.name for step in trace.children] == ["retrieve", "postprocess", "synthesize"]
@@ -121,7 +137,9 @@ def test_a_failure_in_any_stage_comes_through() -> None:
 
 def test_retrieve_and_synthesize_can_be_called_by_themselves() -> None:
     llm = word_llm(counting())
-    engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm, "refine", node_postprocessors=[Backwards()])
+    engine = RetrieverQueryEngine.from_args(
+        ListRetriever(THREE), llm, "refine", node_postprocessors=[Backwards()]
+    )
     found = engine.retrieve("What?")
     assert [hit.text for hit in found] == ["three", "two", "one"]
     assert str(engine.synthesize("What?", found[:2])) == "A2"
@@ -131,8 +149,13 @@ def test_retrieve_and_synthesize_can_be_called_by_themselves() -> None:
 def test_its_wording_can_be_read_and_changed() -> None:
     llm = word_llm(counting())
     engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm)
-    assert sorted(engine.get_prompts()) == ["response_synthesizer:refine_template", "response_synthesizer:text_qa_template"]
-    engine.update_prompts({"response_synthesizer:text_qa_template": PromptTemplate("Tell {query_str} from {context_str}!")})
+    assert sorted(engine.get_prompts()) == [
+        "response_synthesizer:refine_template",
+        "response_synthesizer:text_qa_template",
+    ]
+    engine.update_prompts(
+        {"response_synthesizer:text_qa_template": PromptTemplate("Tell {query_str} from {context_str}!")}
+    )
     engine.query("What?")
     assert llm.calls[0].messages[-1].content.startswith("Tell What? from ")
     for name in ("text_qa_template", "response_synthesizer:text_template"):
@@ -142,9 +165,13 @@ def test_its_wording_can_be_read_and_changed() -> None:
 
 def test_synthesizer_argument_has_priority_and_is_optional() -> None:
     synthesizer = get_response_synthesizer(word_llm(["from the given one"]))
-    engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm([]), response_synthesizer=synthesizer)
+    engine = RetrieverQueryEngine.from_args(
+        ListRetriever(THREE), word_llm([]), response_synthesizer=synthesizer
+    )
     assert engine.query("What?").response == "from the given one"
-    quoting = RetrieverQueryEngine(ListRetriever(nodes("Cats purr when they are glad.")), node_postprocessors=None)
+    quoting = RetrieverQueryEngine(
+        ListRetriever(nodes("Cats purr when they are glad.")), node_postprocessors=None
+    )
     assert quoting.synthesize("Do cats purr?", []).response == NOTHING_FOUND
 
 
@@ -153,7 +180,9 @@ class Animal(BaseModel):
 
 
 def test_it_is_made_as_its_synthesizer_is() -> None:
-    made = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(['{"name": "cat"}']), output_cls=Animal)
+    made = RetrieverQueryEngine.from_args(
+        ListRetriever(THREE), word_llm(['{"name": "cat"}']), output_cls=Animal
+    )
     assert made.query("What?").metadata["output"] == Animal(name="cat")
     streaming = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(["one two"]), streaming=True)
     assert list(streaming.query("What?").response_gen) == ["one", " two"]  # type: ignore[attr-defined]
@@ -163,7 +192,9 @@ def test_it_is_made_as_its_synthesizer_is() -> None:
         together.wait(0.05)
         return "A"
 
-    one_by_one = RetrieverQueryEngine.from_args(ListRetriever(THREE[:2]), UnlockedLLM(rule), "accumulate", use_async=False)
+    one_by_one = RetrieverQueryEngine.from_args(
+        ListRetriever(THREE[:2]), UnlockedLLM(rule), "accumulate", use_async=False
+    )
     with pytest.raises(threading.BrokenBarrierError):
         one_by_one.query("What?")
 
@@ -180,7 +211,9 @@ def test_an_answer_streams_in_an_event_loop() -> None:
 
 def test_it_answers_in_an_event_loop_which_goes_on_meanwhile() -> None:
     async def ask() -> tuple[str, list[str], int]:
-        engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(lambda call: "three little words"))
+        engine = RetrieverQueryEngine.from_args(
+            ListRetriever(THREE), word_llm(lambda call: "three little words")
+        )
         ticks = 0
 
         async def tick() -> None:

@@ -32,9 +32,9 @@ def router(reply: str, *tools: QueryEngineTool, summary: str = "") -> RouterQuer
 
 def test_one_choice_gives_that_engines_answer_sources_and_reason() -> None:
     engines = essay(), tables()
-    response = router('[{"choice": 2, "reason": "numbers"}]', tool("essay", engines[0]), tool("tables", engines[1])).query(
-        "How much?"
-    )
+    response = router(
+        '[{"choice": 2, "reason": "numbers"}]', tool("essay", engines[0]), tool("tables", engines[1])
+    ).query("How much?")
     assert str(response) == "Sales rose [1]."
     assert [hit.node.id_ for hit in response.source_nodes] == ["t1"]
     assert response.metadata["selector_result"].ind == 1
@@ -45,7 +45,9 @@ def test_one_choice_gives_that_engines_answer_sources_and_reason() -> None:
 def test_several_answers_combine_with_citations_of_all_sources() -> None:
     llm = ScriptedLLM(["[2, 1]", "Both [1][3]."])
     engine = RouterQueryEngine(
-        LLMMultiSelector(llm, embed_model=HashEmbedding()), [tool("essay", essay()), tool("tables", tables())], llm
+        LLMMultiSelector(llm, embed_model=HashEmbedding()),
+        [tool("essay", essay()), tool("tables", tables())],
+        llm,
     )
     response = engine.query("What?")
     assert str(response) == "Both [1][3]."
@@ -57,17 +59,27 @@ def test_several_answers_combine_with_citations_of_all_sources() -> None:
 
 def test_source_shared_by_two_answers_comes_once_cited_by_both() -> None:
     llm = ScriptedLLM(["[1, 2]", "Done."])
-    tools = [tool("a", FixedEngine("A [1] [2].", "x", "y")), tool("b", FixedEngine("B [1] [2] [3] [2024].", "z", "y"))]
-    response = RouterQueryEngine(LLMMultiSelector(llm, embed_model=HashEmbedding()), tools, llm).query("What?")
+    tools = [
+        tool("a", FixedEngine("A [1] [2].", "x", "y")),
+        tool("b", FixedEngine("B [1] [2] [3] [2024].", "z", "y")),
+    ]
+    response = RouterQueryEngine(LLMMultiSelector(llm, embed_model=HashEmbedding()), tools, llm).query(
+        "What?"
+    )
     assert [hit.node.id_ for hit in response.source_nodes] == ["x", "y", "z"]
-    assert "A [1] [2].\n\nB [3] [2]  [2024]." in llm.calls[1].messages[-1].content, "a citation of nothing must not become one"
+    assert "A [1] [2].\n\nB [3] [2]  [2024]." in llm.calls[1].messages[-1].content, (
+        "a citation of nothing must not become one"
+    )
 
 
 def test_the_summarizer_may_be_chosen() -> None:
     llm = ScriptedLLM(["[1, 2]", "refined", "refined again"])
     summarizer = Synthesizer(llm, "refine")
     engine = RouterQueryEngine.from_defaults(
-        [tool("a", essay()), tool("b", tables())], llm, LLMMultiSelector(llm, embed_model=HashEmbedding()), summarizer
+        [tool("a", essay()), tool("b", tables())],
+        llm,
+        LLMMultiSelector(llm, embed_model=HashEmbedding()),
+        summarizer,
     )
     assert str(engine.query("What?")) == "refined again"
     assert [logged.prompt for logged in llm.calls] == ["select_multi", "text_qa", "refine"]
@@ -85,7 +97,9 @@ def test_stream_equals_the_answer_with_early_sources() -> None:
     assert [hit.node.id_ for hit in stream.source_nodes] == ["e1", "e2"]
     assert stream.extra["selector_result"].ind == 0
     assert list(stream) == ["He", " painted", " [1]", " and", " wrote", " [2]."]
-    combined = router("[1, 2]", tool("a", essay()), tool("b", tables()), summary="two words").stream_query("What?")
+    combined = router("[1, 2]", tool("a", essay()), tool("b", tables()), summary="two words").stream_query(
+        "What?"
+    )
     assert [piece for piece in combined if piece] == ["two", " words"]
 
 
@@ -131,12 +145,18 @@ def test_an_empty_question_and_no_tools_are_refused() -> None:
 
 
 def test_it_can_be_awaited() -> None:
-    assert str(asyncio.run(router("2", tool("a", essay()), tool("b", tables())).aquery("What?"))) == "Sales rose [1]."
+    assert (
+        str(asyncio.run(router("2", tool("a", essay()), tool("b", tables())).aquery("What?")))
+        == "Sales rose [1]."
+    )
 
 
 def test_it_runs_without_a_language_model() -> None:
     llm = ExtractiveLLM(HashEmbedding())
-    tools = [tool("cats", FixedEngine("Cats sleep [1].", "c")), tool("dogs", FixedEngine("Dogs bark [1].", "d"))]
+    tools = [
+        tool("cats", FixedEngine("Cats sleep [1].", "c")),
+        tool("dogs", FixedEngine("Dogs bark [1].", "d")),
+    ]
     selector = LLMSingleSelector(llm, embed_model=HashEmbedding())
     assert str(RouterQueryEngine(selector, tools, llm).query("What do dogs do?")) == "Dogs bark [1]."
 
@@ -169,5 +189,7 @@ def test_verbose_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixtur
         ]
         for engine in made:
             engine.query("Who?")
-    first = [[line.split()[0].rstrip(":") for line in message.splitlines()[:2]] for message in caplog.messages]
+    first = [
+        [line.split()[0].rstrip(":") for line in message.splitlines()[:2]] for message in caplog.messages
+    ]
     assert first == [["query", "select"], ["query", "divide"]]

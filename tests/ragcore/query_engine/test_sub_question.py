@@ -39,14 +39,18 @@ def test_each_part_goes_to_its_tool_and_answers_become_passages() -> None:
     assert [hit.node.id_ for hit in response.source_nodes] == ["r", "p", "q"]
     assert [logged.prompt for logged in llm.calls] == ["sub_questions", "tree_summarize"]
     assert "(1) rome: about rome\n\n(2) paris: about paris" in llm.calls[0].messages[-1].content
-    assert ("Who lives in Rome?\nRomans [1].\n\nWho lives in Paris?\nParisians [2][3].") in llm.calls[1].messages[-1].content
+    assert ("Who lives in Rome?\nRomans [1].\n\nWho lives in Paris?\nParisians [2][3].") in llm.calls[
+        1
+    ].messages[-1].content
 
 
 def test_response_lists_the_parts_with_answers_and_sources() -> None:
     response = engine(ScriptedLLM([json.dumps(PARTS), "Both."])).query("Who?")
     pairs = response.metadata["sub_questions"]
     assert [type(pair) for pair in pairs] == [SubQuestionAnswerPair] * 2
-    assert [(pair.sub_q.sub_question, pair.answer, [hit.node.id_ for hit in pair.sources]) for pair in pairs] == [
+    assert [
+        (pair.sub_q.sub_question, pair.answer, [hit.node.id_ for hit in pair.sources]) for pair in pairs
+    ] == [
         ("Who lives in Rome?", "Romans [1].", ["r"]),
         ("Who lives in Paris?", "Parisians [1, 2].", ["p", "q"]),
     ]
@@ -65,7 +69,9 @@ def test_parts_run_in_parallel_with_answers_in_order() -> None:
         return "quick"
 
     tools = [tool("rome", FixedEngine(slow)), tool("paris", FixedEngine(quick))]
-    response = SubQuestionQueryEngine.from_defaults(tools, ScriptedLLM([json.dumps(PARTS), "Both."])).query("Who?")
+    response = SubQuestionQueryEngine.from_defaults(tools, ScriptedLLM([json.dumps(PARTS), "Both."])).query(
+        "Who?"
+    )
     assert [pair.answer for pair in response.metadata["sub_questions"]] == ["slow", "quick"]
 
 
@@ -87,14 +93,18 @@ def test_parts_may_be_asked_one_after_the_other() -> None:
 def test_part_for_an_unknown_tool_is_dropped_and_traced() -> None:
     parts = [{"sub_question": "Who lives in Oslo?", "tool_name": "oslo"}, PARTS[0]]
     response = engine(ScriptedLLM([json.dumps(parts), "Romans."])).query("Who?")
-    assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [SubQuestion("Who lives in Rome?", "rome")]
+    assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [
+        SubQuestion("Who lives in Rome?", "rome")
+    ]
     assert response.trace is not None
     (step,) = response.trace.spans("divide")
     assert step.facts["no_such_tools"] == ["oslo"]
     assert step.facts["parts"] == [PARTS[0]]
 
 
-@pytest.mark.parametrize("reply", ["I cannot divide this.", "[]", json.dumps([{"sub_question": "?", "tool_name": "oslo"}])])
+@pytest.mark.parametrize(
+    "reply", ["I cannot divide this.", "[]", json.dumps([{"sub_question": "?", "tool_name": "oslo"}])]
+)
 def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> None:
     response = engine(ScriptedLLM([reply, "Both."])).query("Who?")
     assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [
@@ -123,10 +133,14 @@ def test_many_forms_of_reply_are_understood(reply: str, expected: list[str]) -> 
 
 def test_a_question_is_divided_in_words_of_its_own() -> None:
     llm = ScriptedLLM([json.dumps(PARTS), "Both."])
-    generator = LLMQuestionGenerator.from_defaults(llm, prompt_template_str="Divide {query_str} for {tools_str}!")
+    generator = LLMQuestionGenerator.from_defaults(
+        llm, prompt_template_str="Divide {query_str} for {tools_str}!"
+    )
     own = SubQuestionQueryEngine([tool("rome", rome()), tool("paris", paris())], llm, question_gen=generator)
     own.query("Who?")
-    assert llm.calls[0].messages[-1].content == "Divide Who? for (1) rome: about rome\n\n(2) paris: about paris!"
+    assert (
+        llm.calls[0].messages[-1].content == "Divide Who? for (1) rome: about rome\n\n(2) paris: about paris!"
+    )
 
 
 def test_a_stream_has_asked_the_parts_before_its_first_piece() -> None:
@@ -141,7 +155,9 @@ def test_a_stream_has_asked_the_parts_before_its_first_piece() -> None:
 def test_the_synthesizer_may_be_chosen() -> None:
     llm = ScriptedLLM([json.dumps(PARTS), "one", "two"])
     chosen = SubQuestionQueryEngine.from_defaults(
-        [tool("rome", rome()), tool("paris", paris())], llm, response_synthesizer=Synthesizer(llm, "accumulate", workers=1)
+        [tool("rome", rome()), tool("paris", paris())],
+        llm,
+        response_synthesizer=Synthesizer(llm, "accumulate", workers=1),
     )
     assert str(chosen.query("Who?")) == "Response 1: one\n---------------------\nResponse 2: two"
 
@@ -175,7 +191,10 @@ def test_it_runs_without_a_language_model() -> None:
 def test_without_a_model_empty_and_repeated_answers_are_dropped(rome: str, paris: str, answer: str) -> None:
     tools = [tool("Rome", FixedEngine(rome, "x")), tool("Paris", FixedEngine(paris, "x"))]
     llm = ExtractiveLLM(HashEmbedding())
-    assert str(SubQuestionQueryEngine.from_defaults(tools, llm).query("How many people live in Rome and Paris?")) == answer
+    assert (
+        str(SubQuestionQueryEngine.from_defaults(tools, llm).query("How many people live in Rome and Paris?"))
+        == answer
+    )
 
 
 def test_consecutive_json_parts_are_read_and_tools_are_an_enum() -> None:
@@ -185,4 +204,7 @@ def test_consecutive_json_parts_are_read_and_tools_are_an_enum() -> None:
     engine(llm).query("A and B?")
     schema = llm.calls[0].call.schema
     assert schema is not None
-    assert schema["properties"]["items"]["items"]["properties"]["tool_name"] == {"type": "string", "enum": ["rome", "paris"]}
+    assert schema["properties"]["items"]["items"]["properties"]["tool_name"] == {
+        "type": "string",
+        "enum": ["rome", "paris"],
+    }

@@ -9,7 +9,11 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.query_engine import MultiStepQueryEngine, RetrieverQueryEngine, TransformQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.retrievers.query_transforms import DecomposeQueryTransform, HyDEQueryTransform, StepDecomposeQueryTransform
+from ragcore.retrievers.query_transforms import (
+    DecomposeQueryTransform,
+    HyDEQueryTransform,
+    StepDecomposeQueryTransform,
+)
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 from tests.ragcore.query_engine.engines import FixedEngine
 
@@ -32,12 +36,16 @@ def test_transformed_question_is_searched_the_original_answered() -> None:
 
 def test_its_stream_says_the_same() -> None:
     llm = ScriptedLLM(["Rain.", "It rained."])
-    stream = TransformQueryEngine(RetrieverQueryEngine(Echo(), Synthesizer(llm)), HyDEQueryTransform(llm)).stream_query("Why?")
+    stream = TransformQueryEngine(
+        RetrieverQueryEngine(Echo(), Synthesizer(llm)), HyDEQueryTransform(llm)
+    ).stream_query("Why?")
     assert [hit.text for hit in stream.source_nodes] == ["Rain.", "Why?"]
     assert [piece for piece in stream if piece] == ["It", " rained."]
 
 
-@pytest.mark.parametrize(("reply", "becomes"), [("Which year?", "Which year?"), ("None.", "Why?"), (" ", "Why?")])
+@pytest.mark.parametrize(
+    ("reply", "becomes"), [("Which year?", "Which year?"), ("None.", "Why?"), (" ", "Why?")]
+)
 def test_question_is_decomposed_by_the_index_summary_or_stays(reply: str, becomes: str) -> None:
     llm = ScriptedLLM([reply])
     inner = FixedEngine("In 1871.", "x")
@@ -57,7 +65,10 @@ def test_a_verbose_transform_logs_what_a_question_becomes(caplog: pytest.LogCapt
 
 def test_a_passage_is_imagined_in_words_of_its_own() -> None:
     llm = ScriptedLLM(["Rain."])
-    assert HyDEQueryTransform(llm, "Imagine {query_str}").run("Why?").custom_embedding_strs == ("Rain.", "Why?")
+    assert HyDEQueryTransform(llm, "Imagine {query_str}").run("Why?").custom_embedding_strs == (
+        "Rain.",
+        "Why?",
+    )
     assert llm.calls[0].messages[-1].content == "Imagine Why?"
 
 
@@ -65,7 +76,11 @@ def steps(*replies: str, num_steps: int = 3) -> tuple[MultiStepQueryEngine, Fixe
     llm = ScriptedLLM(replies)
     inner = FixedEngine(lambda question: f"{question[:-1]} is known [1].", "x")
     transform = StepDecomposeQueryTransform(llm)
-    return MultiStepQueryEngine(inner, transform, Synthesizer(llm, "tree_summarize"), num_steps, "all of it"), inner, llm
+    return (
+        MultiStepQueryEngine(inner, transform, Synthesizer(llm, "tree_summarize"), num_steps, "all of it"),
+        inner,
+        llm,
+    )
 
 
 def test_each_step_knows_earlier_answers_until_none_is_returned() -> None:
@@ -86,7 +101,9 @@ def test_each_step_knows_earlier_answers_until_none_is_returned() -> None:
     ("replies", "num_steps", "asked"),
     [(["A?", "B?", "Both."], 2, ["A?", "B?"]), (["A?", "A?", "Done."], 3, ["A?"]), (["None"], 3, ["What?"])],
 )
-def test_steps_end_at_their_limit_or_without_a_new_question(replies: list[str], num_steps: int, asked: list[str]) -> None:
+def test_steps_end_at_their_limit_or_without_a_new_question(
+    replies: list[str], num_steps: int, asked: list[str]
+) -> None:
     engine, inner, _ = steps(*replies, num_steps=num_steps)
     assert str(engine.query("What?"))
     assert inner.asked == asked
@@ -101,7 +118,8 @@ def test_both_run_without_a_language_model() -> None:
     llm = ExtractiveLLM(HashEmbedding())
     inner = FixedEngine("Cats sleep on the mat [1].", "x")
     assert (
-        str(TransformQueryEngine(inner, HyDEQueryTransform(llm)).query("Where do cats sleep?")) == "Cats sleep on the mat [1]."
+        str(TransformQueryEngine(inner, HyDEQueryTransform(llm)).query("Where do cats sleep?"))
+        == "Cats sleep on the mat [1]."
     )
     engine = MultiStepQueryEngine(inner, StepDecomposeQueryTransform(llm), Synthesizer(llm, "tree_summarize"))
     assert str(engine.query("Where do cats sleep?")) == "Cats sleep on the mat [1]."

@@ -1,4 +1,5 @@
-"""Writes small Office files, books and OpenDocument files from their XML, so that a test shows what is in them."""
+"""Writes small Office files, books and OpenDocument files from their XML, so that a test shows what is in
+them."""
 
 from __future__ import annotations
 
@@ -29,11 +30,15 @@ def pack(path: Path, parts: Mapping[str, str | bytes]) -> Path:
 
 def relations(*links: tuple[str, str, str]) -> str:
     """A part that says which others belong to one: (id, kind, target)."""
-    entries = "".join(f'<Relationship Id="{key}" Type="{R}/{kind}" Target="{target}"/>' for key, kind, target in links)
+    entries = "".join(
+        f'<Relationship Id="{key}" Type="{R}/{kind}" Target="{target}"/>' for key, kind, target in links
+    )
     return f'<Relationships xmlns="{_RELATIONS}">{entries}</Relationships>'
 
 
-def make_docx(path: Path, body: str, *, styles: str = "", more: Mapping[str, str | bytes] | None = None) -> Path:
+def make_docx(
+    path: Path, body: str, *, styles: str = "", more: Mapping[str, str | bytes] | None = None
+) -> Path:
     """`body` is WordprocessingML with the prefixes w, m and r; `more` are further parts."""
     spaces = f'xmlns:w="{W}" xmlns:m="{M}" xmlns:r="{R}"'
     parts = {
@@ -45,23 +50,31 @@ def make_docx(path: Path, body: str, *, styles: str = "", more: Mapping[str, str
     return pack(path, {**parts, **(more or {})})
 
 
-def make_odf(path: Path, body: str, *, styles: str = "", kind: str = "text", more: Mapping[str, str] | None = None) -> Path:
-    """`body` is the inside of `office:text` or of another `kind`; `styles` are automatic ones of content.xml."""
+def make_odf(
+    path: Path, body: str, *, styles: str = "", kind: str = "text", more: Mapping[str, str] | None = None
+) -> Path:
+    """`body` is the inside of `office:text` or of another `kind`; `styles` are automatic ones of
+    content.xml."""
     content = (
         f"<office:document-content{ODF_SPACES}><office:automatic-styles>{styles}</office:automatic-styles>"
         f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     )
     media = {"text": "text", "spreadsheet": "spreadsheet", "presentation": "presentation"}[kind]
-    return pack(path, {"mimetype": f"application/vnd.oasis.opendocument.{media}", "content.xml": content, **(more or {})})
+    return pack(
+        path,
+        {"mimetype": f"application/vnd.oasis.opendocument.{media}", "content.xml": content, **(more or {})},
+    )
 
 
 def make_epub(path: Path, body: str, css: str = "") -> Path:
     chapter = (
-        f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>One</title><link rel="stylesheet" href="a.css"/></head>'
+        '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>One</title><link rel="stylesheet" '
+        'href="a.css"/></head>'
         f"<body>{body}</body></html>"
     )
     opf = (
-        '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml"/><item id="c" href="a.css"/>'
+        '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml"/><item '
+        'id="c" href="a.css"/>'
         '</manifest><spine><itemref idref="a"/></spine></package>'
     )
     container = '<container><rootfiles><rootfile full-path="o.opf"/></rootfiles></container>'

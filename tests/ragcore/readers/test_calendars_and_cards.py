@@ -33,7 +33,8 @@ def read(folder: Path, name: str, data: bytes) -> str:
 def test_a_calendar_says_what_when_and_where_with_whole_words(tmp_path: Path) -> None:
     data = CALENDAR.encode().replace("ü".encode(), b"\xc3\r\n \xbc")  # folded inside of a letter
     assert read(tmp_path, "team.ics", data) == (
-        "Begins: 2024-05-07 09:30\nEvent: Board meeting, Zürich\nAttendee: Ada ada@example.org\n\nEvent: Paint\nDue: 2024-06-01"
+        "Begins: 2024-05-07 09:30\nEvent: Board meeting, Zürich\nAttendee: Ada ada@example.org\n\n"
+        "Event: Paint\nDue: 2024-06-01"
     )
 
 
@@ -58,13 +59,21 @@ def test_genome_variants_with_the_ending_of_cards_stay_as_is(tmp_path: Path) -> 
     ("lines", "text"),
     [
         ("DESCRIPTION:C:\\\\new\\\\notes\\nBring it", "Description: C:\\new\\notes\nBring it"),
-        ("SUMMARY:20301234\nSTATUS:CANCELLED\nDURATION:PT1H", "Event: 20301234\nStatus: CANCELLED\nLasts: PT1H"),
+        (
+            "SUMMARY:20301234\nSTATUS:CANCELLED\nDURATION:PT1H",
+            "Event: 20301234\nStatus: CANCELLED\nLasts: PT1H",
+        ),
         ('ORGANIZER;CN="Ann Meyer":Mailto:ann@example.org', "Organizer: Ann Meyer ann@example.org"),
         ("SUMMARY:data: review", "Event: data: review"),
     ],
 )
 def test_what_an_event_says_stays_as_it_was_meant(lines: str, text: str, tmp_path: Path) -> None:
-    assert read(tmp_path, "a.ics", f"BEGIN:VCALENDAR\nBEGIN:VEVENT\n{lines}\nEND:VEVENT\nEND:VCALENDAR\n".encode()) == text
+    assert (
+        read(
+            tmp_path, "a.ics", f"BEGIN:VCALENDAR\nBEGIN:VEVENT\n{lines}\nEND:VEVENT\nEND:VCALENDAR\n".encode()
+        )
+        == text
+    )
 
 
 @pytest.mark.parametrize(

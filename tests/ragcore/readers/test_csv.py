@@ -27,7 +27,9 @@ def rows(path: Path, text: str) -> list[str]:
         ('Item,Note,Town\nAnvil, "two\nlines" , Cork\n', ["Item: Anvil; Note: two lines; Town: Cork"]),
     ],
 )
-def test_a_blank_before_a_quotation_mark_is_no_part_of_the_cell(text: str, expected: list[str], tmp_path: Path) -> None:
+def test_a_blank_before_a_quotation_mark_is_no_part_of_the_cell(
+    text: str, expected: list[str], tmp_path: Path
+) -> None:
     assert rows(tmp_path / "a.csv", text) == expected
 
 

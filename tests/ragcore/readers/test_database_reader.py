@@ -1,4 +1,5 @@
-"""DatabaseReader: rows as documents, the same ids when they are read again, and what the database says against a query."""
+"""DatabaseReader: rows as documents, the same ids when they are read again, and what the database says
+against a query."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_each_row_is_a_document_with_the_columns_names(engine: sqlalchemy.Engine
     assert [dict(document.metadata) for document in documents] == [{}, {}]
 
 
-def test_database_may_be_a_uri_parts_an_engine_or_a_wrapper(engine: sqlalchemy.Engine, tmp_path: Path) -> None:
+def test_database_may_be_a_uri_parts_an_engine_or_a_wrapper(
+    engine: sqlalchemy.Engine, tmp_path: Path
+) -> None:
     path = str(tmp_path / "peaks.db")
     readers = [
         DatabaseReader(engine=engine),
@@ -85,7 +88,10 @@ def test_a_row_that_is_read_again_has_its_id_again(engine: sqlalchemy.Engine) ->
     assert len({*before, *keys}) == 4
     change(engine, "UPDATE peaks SET name = 'Black Peak' WHERE id = 2")
     after = [document.id_ for document in reader.load_data(QUERY)]
-    assert (after[0], after[1] == before[1]) == (before[0], False)  # the whole row is the key: a changed one is another
+    assert (after[0], after[1] == before[1]) == (
+        before[0],
+        False,
+    )  # the whole row is the key: a changed one is another
     assert [document.id_ for document in reader.load_data(QUERY, key_columns=["id"])] == keys
     narrower = reader.load_data("SELECT id, name, height FROM peaks WHERE id = 2", key_columns=["id"])
     assert narrower[0].id_ == keys[1]
@@ -97,7 +103,11 @@ def test_a_new_password_makes_no_new_documents(engine: sqlalchemy.Engine) -> Non
         reader = DatabaseReader(engine=SimpleNamespace(url=url, connect=engine.connect))  # type: ignore[arg-type]
         return [document.id_ for document in reader.load_data(QUERY)]
 
-    assert ids("old") == ids("new") != [document.id_ for document in DatabaseReader(engine=engine).load_data(QUERY)]
+    assert (
+        ids("old")
+        == ids("new")
+        != [document.id_ for document in DatabaseReader(engine=engine).load_data(QUERY)]
+    )
 
 
 def test_the_same_key_in_another_table_is_another_document(engine: sqlalchemy.Engine) -> None:
@@ -113,7 +123,10 @@ def test_columns_may_be_in_the_metadata_too_as_plain_values(engine: sqlalchemy.E
     change(engine, "CREATE TABLE odd (n INT, b BLOB)")
     change(engine, "INSERT INTO odd VALUES (7, x'4142')")
     reader = DatabaseReader(engine=engine)
-    assert dict(reader.load_data("SELECT * FROM odd", metadata_cols=["n", "b"])[0].metadata) == {"n": 7, "b": "b'AB'"}
+    assert dict(reader.load_data("SELECT * FROM odd", metadata_cols=["n", "b"])[0].metadata) == {
+        "n": 7,
+        "b": "b'AB'",
+    }
     assert dict(reader.load_data(QUERY, metadata_cols=["height"])[1].metadata) == {"height": None}
 
 
@@ -121,7 +134,9 @@ def test_rows_are_read_as_they_are_asked_for(engine: sqlalchemy.Engine) -> None:
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"  # never ends
     fetched: list[object] = []
     sqlalchemy.event.listen(
-        engine, "before_cursor_execute", lambda *call: fetched.append(call[4].execution_options.get("yield_per"))
+        engine,
+        "before_cursor_execute",
+        lambda *call: fetched.append(call[4].execution_options.get("yield_per")),
     )
     rows = DatabaseReader(engine=engine).lazy_load_data(many)
     assert [next(rows).text for _ in range(3)] == ["i: 1", "i: 2", "i: 3"]
@@ -144,9 +159,13 @@ def server() -> Iterator[DatabaseReader]:
     reader.engine.dispose()
 
 
-@pytest.mark.parametrize("sql", [QUERY, "TABLE peaks ORDER BY id", "SELECT * FROM peaks WHERE name LIKE '%l%' ORDER BY id"])
+@pytest.mark.parametrize(
+    "sql", [QUERY, "TABLE peaks ORDER BY id", "SELECT * FROM peaks WHERE name LIKE '%l%' ORDER BY id"]
+)
 @pytest.mark.parametrize("read_only", [False, True])
-def test_server_rows_are_readable_with_read_permission_only(server: DatabaseReader, read_only: bool, sql: str) -> None:
+def test_server_rows_are_readable_with_read_permission_only(
+    server: DatabaseReader, read_only: bool, sql: str
+) -> None:
     columns = ["id", "name", "height"]
     rows = [(columns, [1, "Tarn Hill", 411.5]), (columns, [2, "Black: Fell; 5%", None])]
     assert list(server.rows(sql, read_only=read_only)) == rows
@@ -184,7 +203,12 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
 
 
 def test_invalid_address_is_reported_without_its_password() -> None:
-    for uri in ("peaks.db", "nosuch://u:hush@host/db", "mysql://u:hush@host:x/db", "postgresql+psycopg2://u:hush@host/db"):
+    for uri in (
+        "peaks.db",
+        "nosuch://u:hush@host/db",
+        "mysql://u:hush@host:x/db",
+        "postgresql+psycopg2://u:hush@host/db",
+    ):
         with pytest.raises(ConfigError) as caught:
             DatabaseReader(uri=uri)
         assert "hush" not in f"{caught.value} {caught.value.hint}"

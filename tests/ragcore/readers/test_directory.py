@@ -1,4 +1,5 @@
-"""SimpleDirectoryReader: which files, what each document says of itself, and what becomes of files that cannot be read."""
+"""SimpleDirectoryReader: which files, what each document says of itself, and what becomes of files that
+cannot be read."""
 
 from __future__ import annotations
 
@@ -17,7 +18,17 @@ from ragcore.readers import SimpleDirectoryReader
 from ragcore.schema import Document, MetadataMode
 from tests.making import make_docx, make_eml, make_ipynb, make_json, make_pdf
 
-FILES = ("b.txt", "a.md", "A.TXT", ".hidden.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md", ".git/e.txt", "sub/.f.txt")
+FILES = (
+    "b.txt",
+    "a.md",
+    "A.TXT",
+    ".hidden.txt",
+    "empty.txt",
+    "sub/c.txt",
+    "sub/deep/d.md",
+    ".git/e.txt",
+    "sub/.f.txt",
+)
 
 
 @pytest.fixture
@@ -38,11 +49,22 @@ def test_folder_files_alone_are_read_in_path_order(folder: Path) -> None:
     assert names(folder) == ["A.TXT", "a.md", "b.txt", "empty.txt"]
     assert names(folder, exclude_empty=True) == ["A.TXT", "a.md", "b.txt"]
     documents = SimpleDirectoryReader(folder, exclude_empty=True).load_data()
-    assert [document.text for document in documents] == ["The text of A.TXT.", "The text of a.md.", "The text of b.txt."]
+    assert [document.text for document in documents] == [
+        "The text of A.TXT.",
+        "The text of a.md.",
+        "The text of b.txt.",
+    ]
 
 
 def test_with_recursive_those_below_are_too(folder: Path) -> None:
-    assert names(folder, recursive=True) == ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]
+    assert names(folder, recursive=True) == [
+        "A.TXT",
+        "a.md",
+        "b.txt",
+        "empty.txt",
+        "sub/c.txt",
+        "sub/deep/d.md",
+    ]
 
 
 def test_a_folder_s_files_stand_together_whatever_its_name(tmp_path: Path) -> None:
@@ -92,11 +114,15 @@ def test_full_path_excludes_however_it_is_written(
         (["./a.md", "sub/./deep/"], True, ["A.TXT", "b.txt", "empty.txt", "sub/c.txt"]),
     ],
 )
-def test_excluded_files_and_folders_are_skipped(folder: Path, exclude: list[str], recursive: bool, left: list[str]) -> None:
+def test_excluded_files_and_folders_are_skipped(
+    folder: Path, exclude: list[str], recursive: bool, left: list[str]
+) -> None:
     assert names(folder, exclude=exclude, recursive=recursive) == left
 
 
-def test_a_full_path_excludes_that_file_or_folder_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_path_excludes_that_file_or_folder_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder.joinpath("sub/a.md").write_text("another")
     exclude = [folder / "a.md", str(folder / "sub" / "*.txt"), f"{folder / 'sub/deep'}/"]
     assert names(folder, exclude=exclude, recursive=True) == ["A.TXT", "b.txt", "empty.txt", "sub/a.md"]
@@ -200,7 +226,9 @@ def test_ids_are_random_or_the_path(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_non_text_file_name_is_stored_in_escaped_form(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_non_text_file_name_is_stored_in_escaped_form(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for name in (b"\xfe.txt", b"\xff.txt"):
         tmp_path.joinpath(os.fsdecode(name)).write_text("words")
     caplog.set_level(logging.INFO)
@@ -226,9 +254,13 @@ class ByLine:
 
 
 @pytest.mark.parametrize(("ending", "reader"), [(".txt", by_line), ("TXT", ByLine())])
-def test_custom_reader_goes_first_and_may_return_many_documents(folder: Path, ending: str, reader: object) -> None:
+def test_custom_reader_goes_first_and_may_return_many_documents(
+    folder: Path, ending: str, reader: object
+) -> None:
     options = {ending: reader}
-    documents = SimpleDirectoryReader(folder, file_extractor=options, filename_as_id=True, exclude=["b.txt"]).load_data()  # type: ignore[arg-type]
+    documents = SimpleDirectoryReader(
+        folder, file_extractor=options, filename_as_id=True, exclude=["b.txt"]
+    ).load_data()  # type: ignore[arg-type]
     path = str(folder / "A.TXT")
     assert [document.id_ for document in documents[:4]] == [f"{path}_part_{number}" for number in range(4)]
     assert [document.text for document in documents] == ["The", "text", "of", "A.TXT.", "The text of a.md."]
@@ -237,7 +269,9 @@ def test_custom_reader_goes_first_and_may_return_many_documents(folder: Path, en
 
 
 def test_custom_metadata_replaces_ours_and_is_visible(folder: Path) -> None:
-    reader = SimpleDirectoryReader(folder, file_metadata=lambda path: {"shelf": Path(path).stem}, required_exts=[".md"])
+    reader = SimpleDirectoryReader(
+        folder, file_metadata=lambda path: {"shelf": Path(path).stem}, required_exts=[".md"]
+    )
     (document,) = reader.load_data()
     assert document.metadata["shelf"] == "a"
     assert "file_size" not in document.metadata
@@ -331,9 +365,9 @@ def test_other_encoding_is_detected_without_losing_a_byte(tmp_path: Path) -> Non
     assert SimpleDirectoryReader(tmp_path).load_data()[0].text == text
     assert SimpleDirectoryReader(tmp_path, encoding="cp1252").load_data()[0].text == text
     assert SimpleDirectoryReader(tmp_path, encoding="ascii").load_data()[0].text == text
-    assert SimpleDirectoryReader(tmp_path, errors="replace").load_data()[0].text == text.encode("cp1252").decode(
-        "utf-8", "replace"
-    )
+    assert SimpleDirectoryReader(tmp_path, errors="replace").load_data()[0].text == text.encode(
+        "cp1252"
+    ).decode("utf-8", "replace")
     with pytest.raises(DamagedFileError, match="not in the encoding utf-8"):
         SimpleDirectoryReader(tmp_path, errors="strict", raise_on_error=True).load_data()
 
@@ -422,11 +456,15 @@ def test_files_come_one_after_the_other_or_singly(folder: Path) -> None:
         SimpleDirectoryReader.load_file(folder / "gone.md")
 
 
-def test_parallel_processes_give_the_same_order_and_failures(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_processes_give_the_same_order_and_failures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     readers = [SimpleDirectoryReader(folder, recursive=True, filename_as_id=True) for _ in range(2)]
     alone, together = readers[0].load_data(), readers[1].load_data(num_workers=2)
-    assert [(one.id_, one.text, one.metadata) for one in together] == [(one.id_, one.text, one.metadata) for one in alone]
+    assert [(one.id_, one.text, one.metadata) for one in together] == [
+        (one.id_, one.text, one.metadata) for one in alone
+    ]
     assert list(readers[1].failures) == list(readers[0].failures) == [str(folder / "empty.txt")]
 
 
@@ -445,7 +483,9 @@ def test_more_workers_than_processors_are_too_many(folder: Path, monkeypatch: py
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     with pytest.warns(UserWarning, match="num_workers is 7; 1, all processors"):
         # A function without a name could not go to another process.
-        documents = SimpleDirectoryReader(input_files=[folder / "a.md"], file_metadata=lambda path: {}).load_data(num_workers=7)
+        documents = SimpleDirectoryReader(
+            input_files=[folder / "a.md"], file_metadata=lambda path: {}
+        ).load_data(num_workers=7)
     assert [document.text for document in documents] == ["The text of a.md."]
 
 
@@ -459,18 +499,24 @@ def cloud(folder: Path) -> fsspec.AbstractFileSystem:
     return files
 
 
-def test_remote_files_are_chosen_and_read_by_the_same_rules(cloud: fsspec.AbstractFileSystem, folder: Path) -> None:
+def test_remote_files_are_chosen_and_read_by_the_same_rules(
+    cloud: fsspec.AbstractFileSystem, folder: Path
+) -> None:
     make_pdf(folder / "z.pdf", ["Far away."])
     cloud.pipe("/bucket/z.pdf", (folder / "z.pdf").read_bytes())
     for place in ("bucket", "/bucket", "/bucket/"):
         reader = SimpleDirectoryReader(place, fs=cloud, recursive=True, exclude=["deep"], exclude_empty=True)
-        assert reader.list_resources() == [f"/bucket/{name}" for name in ("A.TXT", "a.md", "b.txt", "sub/c.txt", "z.pdf")]
+        assert reader.list_resources() == [
+            f"/bucket/{name}" for name in ("A.TXT", "a.md", "b.txt", "sub/c.txt", "z.pdf")
+        ]
         assert [document.text for document in reader.load_data()][2:] == [
             "The text of b.txt.",
             "The text of sub/c.txt.",
             "Far away.",
         ]
-    document = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud, filename_as_id=True).load_data()[0]
+    document = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud, filename_as_id=True).load_data()[
+        0
+    ]
     assert document.id_ == "/bucket/a.md"
     assert document.metadata["file_size"] == len("The text of a.md.")
     assert document.metadata["last_modified_date"] == datetime.now(UTC).date().isoformat()
@@ -481,7 +527,9 @@ def test_remote_files_are_chosen_and_read_by_the_same_rules(cloud: fsspec.Abstra
 def test_a_file_system_that_keeps_no_dates_gives_none(
     cloud: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud, "created", lambda path: fsspec.AbstractFileSystem.created(cloud, path))  # as of many
+    monkeypatch.setattr(
+        cloud, "created", lambda path: fsspec.AbstractFileSystem.created(cloud, path)
+    )  # as of many
     monkeypatch.setattr(cloud, "modified", lambda path: cloud.info(path)["no such entry"])
     (document,) = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud).load_data()
     assert not {"creation_date", "last_modified_date"} & document.metadata.keys()
@@ -489,8 +537,12 @@ def test_a_file_system_that_keeps_no_dates_gives_none(
 
 def test_fsspec_s_own_local_files_are_the_same_as_without(folder: Path) -> None:
     plain = SimpleDirectoryReader(folder, recursive=True, filename_as_id=True).load_data()
-    through = SimpleDirectoryReader(folder, recursive=True, filename_as_id=True, fs=fsspec.filesystem("file")).load_data()
-    assert [(one.id_, one.text, one.metadata) for one in through] == [(one.id_, one.text, one.metadata) for one in plain]
+    through = SimpleDirectoryReader(
+        folder, recursive=True, filename_as_id=True, fs=fsspec.filesystem("file")
+    ).load_data()
+    assert [(one.id_, one.text, one.metadata) for one in through] == [
+        (one.id_, one.text, one.metadata) for one in plain
+    ]
 
 
 def test_nothing_of_a_copied_file_stays_behind(
@@ -504,4 +556,6 @@ def test_nothing_of_a_copied_file_stays_behind(
 
 def test_files_can_be_read_from_an_event_loop(folder: Path) -> None:
     reader = SimpleDirectoryReader(folder)
-    assert [each.text for each in asyncio.run(reader.aload_data())] == [each.text for each in reader.load_data()]
+    assert [each.text for each in asyncio.run(reader.aload_data())] == [
+        each.text for each in reader.load_data()
+    ]

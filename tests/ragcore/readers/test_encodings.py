@@ -10,10 +10,21 @@ from hypothesis import strategies as st
 from ragcore.errors import DamagedFileError, EmptyFileError, RagError, UnsupportedFileError
 from ragcore.readers.encodings import clean, decode
 
-GERMAN = "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger gingen über sie."
-CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy. Některé vězně viděl žebrák, myšlení bylo větší než jeho žízeň po štěstí."
-RUSSIAN = "Железная дорога на скале открылась весной, и жители города поднимались по ней к старой крепости каждый день."
-JAPANESE = "鉄道は春に開通し、町の人々は毎日それに乗って古い城へ登った。水の重さで動くので、石炭は要らなかった。" * 3
+GERMAN = (
+    "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger "
+    "gingen über sie."
+)
+CZECH = (
+    "Příliš žluťoučký kůň úpěl ďábelské ódy. Některé vězně viděl žebrák, myšlení bylo větší než jeho "
+    "žízeň po štěstí."
+)
+RUSSIAN = (
+    "Железная дорога на скале открылась весной, и жители города поднимались по ней к старой крепости "
+    "каждый день."
+)
+JAPANESE = (
+    "鉄道は春に開通し、町の人々は毎日それに乗って古い城へ登った。水の重さで動くので、石炭は要らなかった。" * 3
+)
 TEXTS = {
     "cp1252": GERMAN,
     "cp1250": CZECH,
@@ -83,7 +94,10 @@ def test_what_is_no_text_is_said() -> None:
 
 
 def test_a_text_with_some_zeros_in_it_is_read_without_them() -> None:
-    assert decode(b"some words\0\0 and more words that follow here", "a.txt") == "some words and more words that follow here"
+    assert (
+        decode(b"some words\0\0 and more words that follow here", "a.txt")
+        == "some words and more words that follow here"
+    )
 
 
 @given(st.text())
@@ -92,8 +106,14 @@ def test_cleaned_text_can_be_stored_and_shown(text: str) -> None:
     cleaned.encode("utf-8")
     assert not set(cleaned) & set("\0\r\f\ufeff")
     assert clean(cleaned) == cleaned
-    kept = [sign for sign in text if not sign.isspace() and sign not in "\0\ufeff" and not "\ud800" <= sign <= "\udfff"]
-    assert [sign for sign in cleaned if not sign.isspace() and sign != "�"] == [sign for sign in kept if sign != "�"]
+    kept = [
+        sign
+        for sign in text
+        if not sign.isspace() and sign not in "\0\ufeff" and not "\ud800" <= sign <= "\udfff"
+    ]
+    assert [sign for sign in cleaned if not sign.isspace() and sign != "�"] == [
+        sign for sign in kept if sign != "�"
+    ]
 
 
 def test_surrogate_halves_are_joined_and_single_ones_replaced() -> None:
@@ -110,7 +130,9 @@ def test_any_bytes_are_text_or_a_clear_error(data: bytes) -> None:
 
 @given(st.text(min_size=1).filter(lambda text: bool(clean(text).strip()) and "\0" not in text))
 def test_utf8_comes_back_as_it_was(text: str) -> None:
-    if any(sign < " " and sign not in "\n\t\r\f" for sign in text) or any("\ud800" <= sign <= "\udfff" for sign in text):
+    if any(sign < " " and sign not in "\n\t\r\f" for sign in text) or any(
+        "\ud800" <= sign <= "\udfff" for sign in text
+    ):
         return
     assert decode(b"\xef\xbb\xbf" + text.encode(), "a.txt") == clean(text)
 

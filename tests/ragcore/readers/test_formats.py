@@ -44,10 +44,14 @@ def in_order(text: str, *parts: str) -> bool:
 
 def test_wrapped_lines_of_a_pdf_become_whole_sentences(tmp_path: Path) -> None:
     sentence = (
-        "The railway was opened in the spring of the year eighteen hundred and seventy-one by the mayor of the town, "
-        "who had been against it for as long as anybody could remember, and who now gave a long speech in its praise."
+        "The railway was opened in the spring of the year eighteen hundred and seventy-one by the mayor "
+        "of the town, "
+        "who had been against it for as long as anybody could remember, and who now gave a long speech "
+        "in its praise."
     )
-    text = read(making.make_pdf(tmp_path / "a.pdf", [f"Chapter One\n{sentence}\nA new paragraph begins here."])).text
+    text = read(
+        making.make_pdf(tmp_path / "a.pdf", [f"Chapter One\n{sentence}\nA new paragraph begins here."])
+    ).text
     assert sentence in text
     assert "Chapter One\n" in text
     assert text.endswith("\n\nA new paragraph begins here.")
@@ -55,21 +59,28 @@ def test_wrapped_lines_of_a_pdf_become_whole_sentences(tmp_path: Path) -> None:
 
 def test_a_sentence_that_goes_on_over_the_page_stays_one(tmp_path: Path) -> None:
     document = read(
-        making.make_pdf(tmp_path / "a.pdf", ["It was opened by the mayor", "and his band. Then it rained.", "More."])
+        making.make_pdf(
+            tmp_path / "a.pdf", ["It was opened by the mayor", "and his band. Then it rained.", "More."]
+        )
     )
     assert document.text == "It was opened by the mayor and his band. Then it rained.\n\nMore."
-    assert [document.text[page.start : page.end] for page in document.pages][1] == "and his band. Then it rained."
+    assert [document.text[page.start : page.end] for page in document.pages][
+        1
+    ] == "and his band. Then it rained."
 
 
 def test_headers_and_footers_do_not_tear_sentences_apart(tmp_path: Path) -> None:
     pages = [
-        f"By Water\nPart {word} began and it went on\nand on. Then came a rest\nPage {n}" for n, word in enumerate("ABCDE")
+        f"By Water\nPart {word} began and it went on\nand on. Then came a rest\nPage {n}"
+        for n, word in enumerate("ABCDE")
     ]
     text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
     assert text.count("By Water") == 1
     assert [f"Page {n}" in text for n in range(5)] == [True, False, False, False, False]
     assert all(f"Part {word} began and it went on and on. Then came a rest" in text for word in "ABCDE")
-    few = read(making.make_pdf(tmp_path / "b.pdf", [f"{page}\nDay {n}" for n, page in enumerate(pages[:3])])).text
+    few = read(
+        making.make_pdf(tmp_path / "b.pdf", [f"{page}\nDay {n}" for n, page in enumerate(pages[:3])])
+    ).text
     assert few.count("By Water") == 3
     assert [f"Day {n}" in few for n in range(3)] == [True] * 3
 
@@ -83,7 +94,8 @@ def test_the_numbers_of_three_pages_are_told_once(line: str) -> None:
 
 def test_multi_line_headers_and_footers_do_not_split_sentences(tmp_path: Path) -> None:
     pages = [
-        f"By Water\n{'Ada Penrose' if n % 2 else 'A Railway'}\nPart {word} began and it went on\nand on. Then came\n"
+        f"By Water\n{'Ada Penrose' if n % 2 else 'A Railway'}\nPart {word} began and it went on\nand "
+        "on. Then came\n"
         f"Printed 3 May 2024\nFor members only\n{n + 312}"
         for n, word in enumerate("ABCDEFGHIJ")
     ]
@@ -95,7 +107,10 @@ def test_multi_line_headers_and_footers_do_not_split_sentences(tmp_path: Path) -
 
 
 def test_figures_at_the_edges_of_pages_are_no_page_numbers(tmp_path: Path) -> None:
-    pages = [f"Invoice {7 * n + 3}\nFor a lamp, and for the oil in it.\nTo be paid: {n}{n + 1}.50 EUR" for n in range(1, 9)]
+    pages = [
+        f"Invoice {7 * n + 3}\nFor a lamp, and for the oil in it.\nTo be paid: {n}{n + 1}.50 EUR"
+        for n in range(1, 9)
+    ]
     text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
     assert [page in text for page in (f"To be paid: {n}{n + 1}.50 EUR" for n in range(1, 9))] == [True] * 8
     assert [page in text for page in (f"Invoice {7 * n + 3}" for n in range(1, 9))] == [True] * 8
@@ -114,7 +129,8 @@ def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
 def test_title_of_the_next_list_is_not_part_of_the_item_above() -> None:
     page = (
         "• Assess and update sales policies and procedures as needed\nQualifications:\n"
-        "• Five years of sales, of which three in a team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
+        "• Five years of sales, of which three in a team\n• Knowledge of contracts with vendors, and of\n"
+        "Microsoft Office"
     )
     assert paragraphs(text_lines(page)).splitlines() == [
         "• Assess and update sales policies and procedures as needed",
@@ -171,14 +187,17 @@ def test_an_empty_page_between_others_keeps_the_numbering(tmp_path: Path) -> Non
 def test_word_tables_stand_where_they_stand_and_keep_their_rows(tmp_path: Path) -> None:
     import docx
 
-    path = making.make_docx(tmp_path / "a.docx", ["Before."], headings=["The line"], table=TABLE, title="Cliffs")
+    path = making.make_docx(
+        tmp_path / "a.docx", ["Before."], headings=["The line"], table=TABLE, title="Cliffs"
+    )
     document = docx.Document(str(path))
     document.add_paragraph("After.")
     document.add_paragraph("an item", style="List Bullet")
     document.save(str(path))
     found = read(path)
     table = (
-        "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84\nStation: Harbour; Opened: 1872; Height: 3.5"
+        "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84\nStation: Harbour; "
+        "Opened: 1872; Height: 3.5"
     )
     assert in_order(found.text, "The line\n\nBefore.", table, "After.")
     assert found.metadata["title"] == "Cliffs"
@@ -190,9 +209,11 @@ def test_word_boxes_links_and_notes_are_read_but_no_deleted_text(tmp_path: Path)
     kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     body = (
         "<w:sdt><w:sdtContent><w:p><w:r><w:t>in a control</w:t></w:r></w:p></w:sdtContent></w:sdt>"
-        "<w:p><w:hyperlink><w:r><w:t>a link</w:t></w:r></w:hyperlink><w:del><w:r><w:t>gone</w:t></w:r></w:del>"
+        "<w:p><w:hyperlink><w:r><w:t>a "
+        "link</w:t></w:r></w:hyperlink><w:del><w:r><w:t>gone</w:t></w:r></w:del>"
         "<w:ins><w:r><w:t xml:space='preserve'> inserted</w:t></w:r></w:ins></w:p>"
-        "<w:p><w:r><w:t>anchor</w:t><w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent>"
+        "<w:p><w:r><w:t>anchor</w:t><w:pict><w:txbxContent><w:p><w:r><w:t>in a "
+        "box</w:t></w:r></w:p></w:txbxContent>"
         "</w:pict></w:r></w:p>"
     )
     making.make_zip(
@@ -204,12 +225,15 @@ def test_word_boxes_links_and_notes_are_read_but_no_deleted_text(tmp_path: Path)
             "word/document.xml": f"<w:document xmlns:w='{space}'><w:body>{body}</w:body></w:document>".encode(),
             "word/_rels/document.xml.rels": f"<Relationships xmlns='{links}'><Relationship Id='f' Type='{kinds}/footnotes' "
             "Target='footnotes.xml'/></Relationships>".encode(),
-            "word/footnotes.xml": f"<w:footnotes xmlns:w='{space}'><w:footnote w:type='separator'><w:p><w:r><w:t>---</w:t>"
+            "word/footnotes.xml": f"<w:footnotes xmlns:w='{space}'><w:footnote "
+            "w:type='separator'><w:p><w:r><w:t>---</w:t>"
             "</w:r></w:p></w:footnote><w:footnote><w:p><w:r><w:t>a footnote</w:t></w:r></w:p></w:footnote>"
             "</w:footnotes>".encode(),
         },
     )
-    assert read(tmp_path / "a.docx").text == "in a control\n\na link inserted\n\nanchor\nin a box\n\na footnote"
+    assert (
+        read(tmp_path / "a.docx").text == "in a control\n\na link inserted\n\nanchor\nin a box\n\na footnote"
+    )
 
 
 def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
@@ -218,7 +242,10 @@ def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
     first, second = (document.text[page.start : page.end] for page in document.pages)
     assert first == "Opening\n\nIt opened in spring.\n\nNotes: Speak slowly."
     assert in_order(
-        second, "Stations", "Two of them.", "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84"
+        second,
+        "Stations",
+        "Two of them.",
+        "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84",
     )
     assert [page.label for page in document.pages] == ["1", "2"]
 
@@ -239,7 +266,12 @@ def test_slide_lists_have_marks_and_titles_and_notes_have_none(tmp_path: Path) -
     box.text = "Do this:\nLook.\nOnce.\nWait.\nTwice.\nThen:\nGo.\nOr not."
     for frame, at, kind, level in (
         *((body, 2, "", 1), (body, 3, "buAutoNum", 1), (body, 5, "buNone", 0)),
-        *((box, 1, "buAutoNum", 0), (box, 2, "buAutoNum", 1), (box, 3, "buAutoNum", 0), (box, 4, "buAutoNum", 1)),
+        *(
+            (box, 1, "buAutoNum", 0),
+            (box, 2, "buAutoNum", 1),
+            (box, 3, "buAutoNum", 0),
+            (box, 4, "buAutoNum", 1),
+        ),
         *((box, 6, "buAutoNum", 0), (box, 7, "buChar", 2)),
     ):
         frame.paragraphs[at].level = level
@@ -277,7 +309,9 @@ def test_chart_names_the_category_of_each_value(tmp_path: Path) -> None:
     days = CategoryChartData()
     days.categories = [date(2024, 3, 1), date(2024, 3, 2)]
     days.add_series("Guests", (7, 7))
-    deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, 5_000_000, 4_000_000, days)
+    deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_chart(
+        XL_CHART_TYPE.LINE, 0, 0, 5_000_000, 4_000_000, days
+    )
     deck.save(str(tmp_path / "a.pptx"))
     document = read(tmp_path / "a.pptx")
     assert [document.text[page.start : page.end] for page in document.pages] == [
@@ -320,7 +354,8 @@ def test_a_table_of_numbers_has_no_header_made_up(tmp_path: Path) -> None:
 
 def test_a_web_page_is_read_without_its_frame_and_scripts(tmp_path: Path) -> None:
     article = "".join(
-        f"<p>Paragraph {n} tells of the cliff railway and of the people who built it by hand.</p>" for n in range(30)
+        f"<p>Paragraph {n} tells of the cliff railway and of the people who built it by hand.</p>"
+        for n in range(30)
     )
     menu = "".join(f"<li><a href='/{n}'>Menu entry {n}</a></li>" for n in range(20))
     body = f"<nav><ul>{menu}</ul></nav><article><h1>Rails</h1>{article}</article><script>alert('x')</script>"
@@ -334,18 +369,25 @@ def test_a_web_page_is_read_without_its_frame_and_scripts(tmp_path: Path) -> Non
 
 def test_a_web_page_without_an_article_is_read_whole(tmp_path: Path) -> None:
     html = "<body><h1>Timetable</h1><table><tr><th>Up</th><th>Down</th></tr><tr><td>9:00</td><td>9:30</td></tr></table></body>"
-    assert read(making.make_text(tmp_path / "a.html", html)).text == "Timetable\n\nUp | Down\nUp: 9:00; Down: 9:30"
+    assert (
+        read(making.make_text(tmp_path / "a.html", html)).text
+        == "Timetable\n\nUp | Down\nUp: 9:00; Down: 9:30"
+    )
 
 
 def test_values_of_json_stand_behind_the_names_that_lead_to_them(tmp_path: Path) -> None:
     text = read(
-        making.make_json(tmp_path / "a.json", {"line": {"name": "Cliff", "stops": ["Top", "Harbour"], "open": True}})
+        making.make_json(
+            tmp_path / "a.json", {"line": {"name": "Cliff", "stops": ["Top", "Harbour"], "open": True}}
+        )
     ).text
     assert text == "line.name: Cliff\nline.stops: Top, Harbour\nline.open: yes"
 
 
 def test_json_numbers_stay_as_written(tmp_path: Path) -> None:
-    path = making.make_text(tmp_path / "a.json", f'{{"fare": 1.10, "far": 1e400, "long": 1{"0" * 5000}, "next": [null, 2.0]}}')
+    path = making.make_text(
+        tmp_path / "a.json", f'{{"fare": 1.10, "far": 1e400, "long": 1{"0" * 5000}, "next": [null, 2.0]}}'
+    )
     assert read(path).text == f"fare: 1.10\nfar: 1e400\nlong: 1{'0' * 5000}\nnext: none, 2.0"
 
 
@@ -395,22 +437,32 @@ def test_markdown_front_matter_or_first_heading_gives_the_title(tmp_path: Path) 
     assert dict(found.metadata) == {"file_name": "a.md", **told}
     found = read(making.make_text(tmp_path / "b.md", "Words.\n\n# Cliffs #\n\n# Rails\n"))
     assert dict(found.metadata) == {"file_name": "b.md", "title": "Cliffs"}
-    assert dict(read(making.make_text(tmp_path / "c.md", "Words.\ntitle: None")).metadata) == {"file_name": "c.md"}
+    assert dict(read(making.make_text(tmp_path / "c.md", "Words.\ntitle: None")).metadata) == {
+        "file_name": "c.md"
+    }
 
 
 def test_mail_says_who_wrote_when_and_what_was_attached(tmp_path: Path) -> None:
     path = making.make_eml(
-        tmp_path / "a.eml", "Dear Charles", subject="Grüße", html="<p>Dear <b>Charles</b></p>", attached="map.png"
+        tmp_path / "a.eml",
+        "Dear Charles",
+        subject="Grüße",
+        html="<p>Dear <b>Charles</b></p>",
+        attached="map.png",
     )
     text = read(path).text
-    assert in_order(text, "From: Ada <ada@example.org>", "To: Charles", "Date: Mon, 05 Jun 1871", "Subject: Grüße")
+    assert in_order(
+        text, "From: Ada <ada@example.org>", "To: Charles", "Date: Mon, 05 Jun 1871", "Subject: Grüße"
+    )
     assert text.count("Dear Charles") == 1
     assert text.endswith("Attached: map.png")
 
 
 def test_mail_says_who_had_a_copy_and_what_was_forwarded(tmp_path: Path) -> None:
     forwarded = b"From: eve@example.org\nSubject: Lamps\n\nThe lamp is lit.\n"
-    head = b'From: ann@example.org\nCc: Bob <bob@example.org>\nContent-Type: multipart/mixed; boundary="cut"\n\n'
+    head = (
+        b'From: ann@example.org\nCc: Bob <bob@example.org>\nContent-Type: multipart/mixed; boundary="cut"\n\n'
+    )
     parts = (b"--cut\n\nSee below.\n", b"--cut\nContent-Type: message/rfc822\n\n" + forwarded, b"--cut--\n")
     (tmp_path / "a.eml").write_bytes(head + b"".join(parts))
     assert read(tmp_path / "a.eml").text == (
@@ -427,10 +479,16 @@ def letter(folder: Path) -> EmailMessage:
     pdf = making.make_pdf(folder / "plan.pdf", ["The tower is forty metres high.", "It was built in 1871."])
     note = making.make_pdf(folder / "Note.PDF", ["Mind the step."])
     for path in (pdf, note):
-        message.add_attachment(path.read_bytes(), maintype="application", subtype="octet-stream", filename=path.name)
-    message.add_attachment(b"ID3\x03\0\0\0\0\0 la la la", maintype="audio", subtype="mpeg", filename="song.mp3")
+        message.add_attachment(
+            path.read_bytes(), maintype="application", subtype="octet-stream", filename=path.name
+        )
+    message.add_attachment(
+        b"ID3\x03\0\0\0\0\0 la la la", maintype="audio", subtype="mpeg", filename="song.mp3"
+    )
     message.add_attachment(b"sealed", maintype="application", subtype="pkcs7-signature", filename="smime.p7s")
-    message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png", disposition="inline")
+    message.add_attachment(
+        b"\x89PNG", maintype="image", subtype="png", filename="logo.png", disposition="inline"
+    )
     return message
 
 
@@ -439,10 +497,12 @@ def test_mail_attachments_are_read_and_unreadable_ones_named(tmp_path: Path) -> 
     left_out: list[RagError] = []
     steps: list[tuple[int, int]] = []
     document = read_file(
-        tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append, progress=lambda *step: steps.append(step))
+        tmp_path / "a.eml",
+        ReadOptions("a.eml", on_loss=left_out.append, progress=lambda *step: steps.append(step)),
     )
     assert document.text == (
-        "Subject: The line\n\nSee what is attached.\n\nAttached: plan.pdf, Note.PDF, song.mp3, smime.p7s, logo.png\n\n"
+        "Subject: The line\n\nSee what is attached.\n\nAttached: plan.pdf, Note.PDF, song.mp3, "
+        "smime.p7s, logo.png\n\n"
         "plan.pdf\n\nThe tower is forty metres high.\n\nIt was built in 1871.\n\nNote.PDF\n\nMind the step."
     )
     pages = [(page.label, document.text[page.start : page.end].split("\n")[0]) for page in document.pages]
@@ -452,8 +512,13 @@ def test_mail_attachments_are_read_and_unreadable_ones_named(tmp_path: Path) -> 
 
 
 def test_first_of_many_unreadable_attachments_are_named_once(tmp_path: Path) -> None:
-    songs = [("audio/mpeg", b"ID3\x03\0\0\0\0\0 la la la", f"{number}.mp3") for number in (1, 1, 2, 3, 4, 5, 6)]
-    for count, names in ((6, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3"), (7, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3, …")):
+    songs = [
+        ("audio/mpeg", b"ID3\x03\0\0\0\0\0 la la la", f"{number}.mp3") for number in (1, 1, 2, 3, 4, 5, 6)
+    ]
+    for count, names in (
+        (6, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3"),
+        (7, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3, …"),
+    ):
         (tmp_path / "a.eml").write_bytes(mail(("text/plain", b"Listen.", ""), *songs[:count]))
         left_out: list[RagError] = []
         read_file(tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append))
@@ -461,10 +526,17 @@ def test_first_of_many_unreadable_attachments_are_named_once(tmp_path: Path) -> 
 
 
 def test_what_a_saved_web_page_shows_is_not_taken_for_attached(tmp_path: Path) -> None:
-    page = mail(("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related")
-    (tmp_path / "a.mht").write_bytes(page.replace(b"Content-Disposition", b"Content-Location: x.woff\nContent-Disposition"))
+    page = mail(
+        ("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related"
+    )
+    (tmp_path / "a.mht").write_bytes(
+        page.replace(b"Content-Disposition", b"Content-Location: x.woff\nContent-Disposition")
+    )
     left_out: list[RagError] = []
-    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", on_loss=left_out.append)).text
+    assert (
+        "The lamp is lit."
+        in read_file(tmp_path / "a.mht", ReadOptions("a.mht", on_loss=left_out.append)).text
+    )
     assert left_out == []
 
 
@@ -473,7 +545,9 @@ def test_attachments_of_a_message_inside_a_file_are_read_too(tmp_path: Path) -> 
     outer = EmailMessage()
     outer.set_content("Forwarded.")
     outer.add_attachment(inner)
-    outer.add_attachment(inner.as_bytes(), maintype="application", subtype="octet-stream", filename="inner.eml")
+    outer.add_attachment(
+        inner.as_bytes(), maintype="application", subtype="octet-stream", filename="inner.eml"
+    )
     (tmp_path / "a.eml").write_bytes(outer.as_bytes())
     box = mailbox.mbox(tmp_path / "a.mbox")
     for message in (inner, outer):
@@ -561,7 +635,10 @@ Today."""
     ],
 )  # fmt: skip
 def test_who_wrote_an_earlier_mail_is_told_as_above_any_mail(line: str, head: str, tmp_path: Path) -> None:
-    for name, body, html in (("a.eml", f"Yes.\n\n{line}\n> Really?", ""), ("b.eml", "", f"Yes.<p>{escape(line)}</p>Really?")):
+    for name, body, html in (
+        ("a.eml", f"Yes.\n\n{line}\n> Really?", ""),
+        ("b.eml", "", f"Yes.<p>{escape(line)}</p>Really?"),
+    ):
         message = EmailMessage()
         message.set_content(html or body, subtype="html" if html else "plain")
         (tmp_path / name).write_bytes(message.as_bytes())
@@ -569,13 +646,20 @@ def test_who_wrote_an_earlier_mail_is_told_as_above_any_mail(line: str, head: st
 
 
 def test_mail_that_is_only_html_is_read_as_text(tmp_path: Path) -> None:
-    raw = "From: a@example.org\nContent-Type: text/html; charset=iso-8859-1\n\n<p>Gr\xfc\xdfe</p><script>no()</script>"
+    raw = (
+        "From: a@example.org\nContent-Type: text/html; charset=iso-8859-1\n\n"
+        "<p>Gr\xfc\xdfe</p><script>no()</script>"
+    )
     (tmp_path / "a.eml").write_bytes(raw.encode("latin-1"))
     assert read(tmp_path / "a.eml").text == "From: a@example.org\n\nGrüße"
 
 
 def test_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
-    chapters = [("The Cliff", "It was steep."), ("The Rails", "They were long."), ("The Water", "It was heavy.")]
+    chapters = [
+        ("The Cliff", "It was steep."),
+        ("The Rails", "They were long."),
+        ("The Water", "It was heavy."),
+    ]
     document = read(making.make_epub(tmp_path / "a.epub", chapters, title="By Water"))
     assert [page.label for page in document.pages] == ["The Cliff", "The Rails", "The Water"]
     assert in_order(document.text, "steep", "long", "heavy")
@@ -583,9 +667,12 @@ def test_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> No
 
 
 def test_opendocument_keeps_headings_and_tables(tmp_path: Path) -> None:
-    document = read(making.make_odt(tmp_path / "a.odt", ["Text."], headings=["The line"], table=TABLE, title="Cliffs"))
+    document = read(
+        making.make_odt(tmp_path / "a.odt", ["Text."], headings=["The line"], table=TABLE, title="Cliffs")
+    )
     table = (
-        "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84\nStation: Harbour; Opened: 1872; Height: 3.5"
+        "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84\nStation: Harbour; "
+        "Opened: 1872; Height: 3.5"
     )
     assert document.text == f"The line\n\nText.\n\n{table}"
     assert document.metadata["title"] == "Cliffs"
@@ -593,7 +680,9 @@ def test_opendocument_keeps_headings_and_tables(tmp_path: Path) -> None:
 
 def mail(*parts: tuple[str, bytes, str], kind: str = "mixed") -> bytes:
     """A message of parts: each a content type, bytes and the name of a file or ""."""
-    head = f'From: ann@example.org\nSubject: Notes\nContent-Type: multipart/{kind}; boundary="cut"\n\n'.encode()
+    head = (
+        f'From: ann@example.org\nSubject: Notes\nContent-Type: multipart/{kind}; boundary="cut"\n\n'.encode()
+    )
     written = [
         f"--cut\nContent-Type: {of}\nContent-Transfer-Encoding: base64\n".encode()
         + (f'Content-Disposition: inline; filename="{name}"\n'.encode() if name else b"")
@@ -623,7 +712,9 @@ def test_unreadable_part_of_a_message_is_named_and_others_read(tmp_path: Path) -
     assert read(path).text == (
         "From: ann@example.org\nSubject: Notes\n\nSeen in May.\n\nAnn\n\nNot readable: log.txt, text/html"
     )
-    path.write_bytes(mail(("text/plain", BINARY, ""), ("text/html", b"<p>Seen in May.</p>", ""), kind="alternative"))
+    path.write_bytes(
+        mail(("text/plain", BINARY, ""), ("text/html", b"<p>Seen in May.</p>", ""), kind="alternative")
+    )
     assert read(path).text == "From: ann@example.org\nSubject: Notes\n\nSeen in May."
     path.write_bytes(mail(("text/plain", BINARY, "")))
     with pytest.raises(UnsupportedFileError, match=r"a\.eml is not text"):
@@ -631,16 +722,25 @@ def test_unreadable_part_of_a_message_is_named_and_others_read(tmp_path: Path) -
 
 
 def test_encrypted_message_does_not_fail_its_mailbox(tmp_path: Path) -> None:
-    path = making.make_mbox(tmp_path / "a.mbox", [("Tower", "The keeper lit the lamp."), ("Ferry", "It sails at nine.")])
+    path = making.make_mbox(
+        tmp_path / "a.mbox", [("Tower", "The keeper lit the lamp."), ("Ferry", "It sails at nine.")]
+    )
     secret = "From eve@example.org Thu Jan  1 00:00:00 1970\nFrom: eve@example.org\nSubject: Secret\n"
     path.write_bytes(path.read_bytes() + f"{secret}Content-Type: application/pkcs7-mime\n\nMIIB\n\n".encode())
     document = read(path)
-    assert in_order(document.text, "The keeper lit the lamp.", "It sails at nine.", "From: eve@example.org\nSubject: Secret")
+    assert in_order(
+        document.text,
+        "The keeper lit the lamp.",
+        "It sails at nine.",
+        "From: eve@example.org\nSubject: Secret",
+    )
     assert [page.label for page in document.pages] == ["Tower", "Ferry", "Secret"]
 
 
 def test_an_empty_chapter_does_not_take_the_book_with_it(tmp_path: Path) -> None:
-    with zipfile.ZipFile(making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])) as book:
+    with zipfile.ZipFile(
+        making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])
+    ) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     emptied = {name: "\ufeff\n".encode() if b"Ferries" in data else data for name, data in parts.items()}
     assert read(making.make_zip(tmp_path / "b.epub", emptied)).text == "One\n\nLamps."
@@ -670,7 +770,10 @@ def test_a_pdf_with_another_ending_is_read_as_the_pdf_it_is(named: str, tmp_path
 def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> None:
     assert read(making.make_docx(tmp_path / "a.docx", ["Words."]).rename(tmp_path / "b.pdf")).text == "Words."
     assert read(making.make_rtf(tmp_path / "a.rtf", ["Words."]).rename(tmp_path / "b.doc")).text == "Words."
-    assert read(making.make_html(tmp_path / "a.html", ["Words."]).rename(tmp_path / "b.pdf")).text == "A page\n\nWords."
+    assert (
+        read(making.make_html(tmp_path / "a.html", ["Words."]).rename(tmp_path / "b.pdf")).text
+        == "A page\n\nWords."
+    )
 
 
 @pytest.mark.parametrize(
@@ -680,8 +783,14 @@ def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> N
         (b"\x7fELF\2\1\1\0" + b"words " * 500, "a program"),
         (b"\xcf\xfa\xed\xfe\7\0\0\1" + b"words " * 500, "a program"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "7-Zip"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100) + "WordDocument".encode("utf-16-le"), "old Word document"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "HwpSummaryInformation".encode("utf-16-le"), "Hangul document"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100) + "WordDocument".encode("utf-16-le"),
+            "old Word document",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "HwpSummaryInformation".encode("utf-16-le"),
+            "Hangul document",
+        ),
         (b"HWP Document File V3.00 \x1a\1\2\3\4\5" + bytes(50), "Hangul document"),
     ],
 )
@@ -693,16 +802,22 @@ def test_what_no_reader_takes_is_called_by_its_name(data: bytes, said: str, tmp_
 
 
 def test_a_chapter_that_is_missing_in_a_book_is_named(tmp_path: Path) -> None:
-    with zipfile.ZipFile(making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])) as book:
+    with zipfile.ZipFile(
+        making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])
+    ) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     gone = next(name for name, data in parts.items() if b"Ferries" in data)
     making.make_zip(tmp_path / "b.epub", {name: data for name, data in parts.items() if name != gone})
     left_out: list[RagError] = []
-    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", on_loss=left_out.append)).text == "One\n\nLamps."
+    assert (
+        read_file(tmp_path / "b.epub", ReadOptions("b.epub", on_loss=left_out.append)).text == "One\n\nLamps."
+    )
     assert [error.what for error in left_out] == [f"Chapters of b.epub are missing in the file: {gone}."]
 
 
-def test_missing_package_is_named_and_the_file_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named_and_the_file_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = making.make_xlsx(tmp_path / "a.xlsx", {"One": TABLE})
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(UnreadableFileError, match="the package openpyxl is not installed") as error:
@@ -711,7 +826,9 @@ def test_missing_package_is_named_and_the_file_not_damaged(tmp_path: Path, monke
 
 
 def test_damaged_hangul_file_is_an_error_and_plain_text_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a.hwp").write_bytes("계약서 본문과 그림".encode("utf-16-le") + "Root Entry".encode("utf-16-le") * 50)
+    (tmp_path / "a.hwp").write_bytes(
+        "계약서 본문과 그림".encode("utf-16-le") + "Root Entry".encode("utf-16-le") * 50
+    )
     with pytest.raises(DamagedFileError, match=r"a\.hwp is named like a Hangul document") as error:
         read(tmp_path / "a.hwp")
     assert ".docx" in error.value.hint
@@ -721,7 +838,9 @@ def test_damaged_hangul_file_is_an_error_and_plain_text_is_read(tmp_path: Path) 
 
 
 def test_an_office_file_with_a_password_says_so(tmp_path: Path) -> None:
-    (tmp_path / "a.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99) + "EncryptedPackage".encode("utf-16-le"))
+    (tmp_path / "a.docx").write_bytes(
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99) + "EncryptedPackage".encode("utf-16-le")
+    )
     with pytest.raises(EncryptedFileError, match="password"):
         read(tmp_path / "a.docx")
 
@@ -762,7 +881,10 @@ def test_pages_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     ("data", "said"),
     [
         (b'{"a": "one"}\n{"a": "two"}\n{"a": "thr', "Line 3 of a.jsonl is not valid JSON and was not read."),
-        (b'{"a": "on\n{"a": "one"}\n\n{"a": "two"}\n', "Line 1 of a.jsonl is not valid JSON and was not read."),
+        (
+            b'{"a": "on\n{"a": "one"}\n\n{"a": "two"}\n',
+            "Line 1 of a.jsonl is not valid JSON and was not read.",
+        ),
         (
             b'\xef\xbb\xbf{"a": "one"}\r\nnot json\r\n\r\n{"a": "two"}\r\n{]\r\n',
             "2 lines of a.jsonl are not valid JSON and were not read: 2, 5.",
@@ -772,10 +894,15 @@ def test_pages_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
             "Line 3 of a.jsonl is not valid JSON and was not read.",
         ),
         (b'{"a": "one"}{"a": "two"}\n"three', "Line 2 of a.jsonl is not valid JSON and was not read."),
-        (b'{"a": "one"}\n{"a": "two"}\n' + b"x\n" * 25, "25 lines of a.jsonl are not valid JSON and were not read: 3, 4, "),
+        (
+            b'{"a": "one"}\n{"a": "two"}\n' + b"x\n" * 25,
+            "25 lines of a.jsonl are not valid JSON and were not read: 3, 4, ",
+        ),
     ],
 )
-def test_broken_lines_of_jsonl_are_named_and_the_others_are_read(data: bytes, said: str, tmp_path: Path) -> None:
+def test_broken_lines_of_jsonl_are_named_and_the_others_are_read(
+    data: bytes, said: str, tmp_path: Path
+) -> None:
     (tmp_path / "a.jsonl").write_bytes(data)
     left_out: list[RagError] = []
     text = read_file(tmp_path / "a.jsonl", ReadOptions("a.jsonl", on_loss=left_out.append)).text
@@ -788,10 +915,15 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("kreuzberg") is not None, reason="the extra is installed")
-@pytest.mark.parametrize(("stream", "what"), [("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("Workbook", ".xls")])
+@pytest.mark.parametrize(
+    ("stream", "what"), [("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("Workbook", ".xls")]
+)
 def test_an_old_office_file_names_the_extra_that_reads_it(stream: str, what: str, tmp_path: Path) -> None:
     (tmp_path / f"a{what}").write_bytes(OLE + stream.encode("utf-16-le"))
-    with pytest.raises(UnsupportedFileError, match=rf'^a{what} is an old .* once the extra "legacy" is installed: pip install'):
+    with pytest.raises(
+        UnsupportedFileError,
+        match=rf'^a{what} is an old .* once the extra "legacy" is installed: pip install',
+    ):
         read(tmp_path / f"a{what}")
 
 

@@ -32,11 +32,15 @@ def alternative(plain: str, html: str) -> bytes:
     return message.as_bytes()
 
 
-TABLE = "<table><tr><th>Item</th><th>Price</th></tr><tr><td>Kettle</td><td>31.90</td></tr></table><p>Delivery on 14 May.</p>"
+TABLE = (
+    "<table><tr><th>Item</th><th>Price</th></tr><tr><td>Kettle</td><td>31.90</td></tr></table><p>Delivery "
+    "on 14 May.</p>"
+)
 
 
 @pytest.mark.parametrize(
-    "plain", ["View this message in a browser that shows HTML.", "Order 5512", " ", "https://example.org/1?a=b"]
+    "plain",
+    ["View this message in a browser that shows HTML.", "Order 5512", " ", "https://example.org/1?a=b"],
 )
 def test_of_two_parts_the_one_that_says_more_is_read(plain: str, tmp_path: Path) -> None:
     text, _ = read(tmp_path, alternative(plain, TABLE))
@@ -46,13 +50,18 @@ def test_of_two_parts_the_one_that_says_more_is_read(plain: str, tmp_path: Path)
 
 def test_plain_text_goes_before_html_that_says_no_more(tmp_path: Path) -> None:
     plain = "The kettle costs 31.90 and comes on 14 May.\nSee https://example.org/5512"
-    text, _ = read(tmp_path, alternative(plain, "<p>The kettle costs 31.90 and comes on 14 May.</p><p>See <a>here</a></p>"))
+    text, _ = read(
+        tmp_path,
+        alternative(plain, "<p>The kettle costs 31.90 and comes on 14 May.</p><p>See <a>here</a></p>"),
+    )
     assert text.count("31.90") == 1
     assert "https://example.org/5512" in text
 
 
 def test_a_plain_text_that_says_more_than_html_stays(tmp_path: Path) -> None:
-    text, _ = read(tmp_path, alternative("The kettle costs 31.90, is red and comes on 14 May.", "<p>The kettle</p>"))
+    text, _ = read(
+        tmp_path, alternative("The kettle costs 31.90, is red and comes on 14 May.", "<p>The kettle</p>")
+    )
     assert "red" in text
 
 
@@ -72,7 +81,8 @@ BODY = "The kettle costs 31.90 and comes on Tuesday."
         + BODY.encode() + b"\n--right--\n",
         HEAD + b"Content-Type: multipart/mixed\n\n--right\nContent-Type: text/plain\n\n" + BODY.encode() + b"\n--right--\n",
         HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n" + BODY.encode(),
-        HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + BODY.encode(),  # not ended
+        # not ended
+        HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + BODY.encode(),
         HEAD + b"Content-Transfer-Encoding: base64\n\n" + BODY.encode(),
         HEAD + b"Content-Transfer-Encoding: base64\n\n" + base64.b64encode(BODY.encode()).rstrip(b"="),
         HEAD + b"Content-Transfer-Encoding: 7bit\n\n" + base64.encodebytes(BODY.encode() * 3),
@@ -80,7 +90,10 @@ BODY = "The kettle costs 31.90 and comes on Tuesday."
         HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n" + BODY.encode().replace(b"31", b"=331"),
         HEAD + b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
         + base64.encodebytes(b"Subject: Inner\n\n" + BODY.encode()),
-        HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\nSubject: Inner\n\n"
+        HEAD + (
+            b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\n"
+            b"Subject: Inner\n\n"
+)
         + BODY.encode() + b"\n--b--\n",
     ],
 )  # fmt: skip
@@ -99,9 +112,10 @@ def test_lines_of_the_body_that_look_like_headers_are_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "gbk", "koi8_r"])
 def test_headers_that_are_no_ascii_are_decoded(encoding: str, tmp_path: Path) -> None:
-    subject = {"gbk": "订单已经发货，请注意查收今天的包裹", "koi8_r": "Ваш заказ отправлен сегодня утром"}.get(
-        encoding, "Größe für Müller"
-    )
+    subject = {
+        "gbk": "订单已经发货，请注意查收今天的包裹",
+        "koi8_r": "Ваш заказ отправлен сегодня утром",
+    }.get(encoding, "Größe für Müller")
     text, left_out = read(tmp_path, b"Subject: " + subject.encode(encoding) + b"\n\nWords.\n")
     assert text == f"Subject: {subject}\n\nWords."
     assert left_out == []
@@ -111,7 +125,8 @@ def test_wrongly_declared_encoding_is_read_and_bad_bytes_named(tmp_path: Path) -
     head = HEAD + b"Content-Type: text/plain; charset=us-ascii\nContent-Transfer-Encoding: 8bit\n\n"
     assert "Größe für Müller" in read(tmp_path, head + "Größe für Müller".encode())[0]
     text, left_out = read(
-        tmp_path, HEAD + b"Content-Type: text/plain; charset=big5\n\n" + "今天收到訂單。".encode("big5") + b"\xff\n"
+        tmp_path,
+        HEAD + b"Content-Type: text/plain; charset=big5\n\n" + "今天收到訂單。".encode("big5") + b"\xff\n",
     )
     assert "今天收到訂單。" in text
     assert left_out == ["a.eml has broken characters in 1 place, shown as �."]
@@ -121,7 +136,13 @@ def test_an_invitation_says_when_and_where(tmp_path: Path) -> None:
     message = EmailMessage()
     message["Subject"] = "Invitation"
     message.set_content("You are invited.")
-    lines = ["BEGIN:VCALENDAR", "BEGIN:VEVENT", "SUMMARY:Board", "  meeting", "DTSTART;TZID=Europe/Berlin:20240507T093000"]
+    lines = [
+        "BEGIN:VCALENDAR",
+        "BEGIN:VEVENT",
+        "SUMMARY:Board",
+        "  meeting",
+        "DTSTART;TZID=Europe/Berlin:20240507T093000",
+    ]
     alarm = ["BEGIN:VALARM", "DESCRIPTION:Reminder", "END:VALARM"]
     event = "\r\n".join([*lines, *alarm, r"LOCATION:Room 4\, Elm Street", "END:VEVENT", "END:VCALENDAR", ""])
     message.add_alternative(event, subtype="calendar")
@@ -135,7 +156,9 @@ def test_an_invitation_says_when_and_where(tmp_path: Path) -> None:
 def test_winmail_dat_is_named(name: str | None, tmp_path: Path) -> None:
     message = EmailMessage()
     message.set_content("See what is attached.")
-    message.add_attachment(b"\x78\x9f\x3e\x22\0\1" + bytes(range(40)), maintype="application", subtype="ms-tnef", filename=name)
+    message.add_attachment(
+        b"\x78\x9f\x3e\x22\0\1" + bytes(range(40)), maintype="application", subtype="ms-tnef", filename=name
+    )
     text, left_out = read(tmp_path, message.as_bytes())
     assert "Attached: winmail.dat" in text
     assert left_out == ["a.eml was read without the files inside it: winmail.dat."]
@@ -144,7 +167,11 @@ def test_winmail_dat_is_named(name: str | None, tmp_path: Path) -> None:
 def test_what_a_report_of_delivery_says_is_read(tmp_path: Path) -> None:
     status = b"--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; a.org\n\n"
     status += b"Final-Recipient: rfc822; x@y\nStatus: 5.1.1\n"
-    data = HEAD + b"Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: text/plain\n\nNot delivered.\n" + status
+    data = (
+        HEAD
+        + b"Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: text/plain\n\nNot delivered.\n"
+        + status
+    )
     text, _ = read(tmp_path, data + b"\n--b--\n")
     assert "Not delivered." in text
     assert "Final-Recipient: rfc822; x@y\nStatus: 5.1.1" in text
@@ -155,7 +182,10 @@ def test_a_body_without_any_header_is_read(tmp_path: Path) -> None:
 
 
 def test_windows_letters_are_read_in_a_latin_1_body(tmp_path: Path) -> None:
-    assert "It’s € 5" in read(tmp_path, HEAD + b"Content-Type: text/plain; charset=iso-8859-1\n\nIt\x92s \x80 5\n")[0]
+    assert (
+        "It’s € 5"
+        in read(tmp_path, HEAD + b"Content-Type: text/plain; charset=iso-8859-1\n\nIt\x92s \x80 5\n")[0]
+    )
 
 
 def test_nested_messages_are_read_to_a_depth_and_the_next_named(tmp_path: Path) -> None:
@@ -164,7 +194,9 @@ def test_nested_messages_are_read_to_a_depth_and_the_next_named(tmp_path: Path) 
         outer = EmailMessage()
         outer["Subject"] = f"level {level}"
         outer.set_content(f"This is level {level}.")
-        outer.add_attachment(data, maintype="application", subtype="octet-stream", filename=f"level-{level}.eml")
+        outer.add_attachment(
+            data, maintype="application", subtype="octet-stream", filename=f"level-{level}.eml"
+        )
         data = outer.as_bytes()
     text, left_out = read(tmp_path, data)
     assert "This is level 1." in text
@@ -200,14 +232,21 @@ def test_broken_characters_are_reported_once_for_the_attachment(
     message = EmailMessage()
     message["Subject"] = "Logs"
     message.set_content("The log has a \ufffd in it.", cte="8bit")
-    message.add_attachment("今天收到訂單。".encode() + b"\x81 and more", maintype="text", subtype="plain", filename="a.log")
+    message.add_attachment(
+        "今天收到訂單。".encode() + b"\x81 and more", maintype="text", subtype="plain", filename="a.log"
+    )
     reports = ["a.log has broken characters in 1 place, shown as �."]
     assert read(tmp_path, message.as_bytes())[1] == reports
-    assert read(tmp_path, b"From ada@example.org Tue May  7 09:00:00 2024\n" + message.as_bytes(), "a.mbox")[1] == reports
+    assert (
+        read(tmp_path, b"From ada@example.org Tue May  7 09:00:00 2024\n" + message.as_bytes(), "a.mbox")[1]
+        == reports
+    )
 
 
 def test_broken_characters_of_the_unused_part_do_not_count(tmp_path: Path) -> None:
-    message = alternative("The kettle costs 31.90.", "<p>The kettle costs 31.90. X</p>").replace(b"X", b"\xe4\xbb")
+    message = alternative("The kettle costs 31.90.", "<p>The kettle costs 31.90. X</p>").replace(
+        b"X", b"\xe4\xbb"
+    )
     assert read(tmp_path, message)[1] == []
 
 
@@ -217,7 +256,9 @@ def nested(levels: int, kind: str, boundary: str = "b{}") -> bytes:
         mark = boundary.format(level)
         lines += [f'Content-Type: multipart/{kind}; boundary="{mark}"', "", f"--{mark}"]
     lines += ["Content-Type: text/plain", "", BODY]
-    return "\n".join([*lines, *(f"--{boundary.format(level)}--" for level in reversed(range(levels)))]).encode()
+    return "\n".join(
+        [*lines, *(f"--{boundary.format(level)}--" for level in reversed(range(levels)))]
+    ).encode()
 
 
 @pytest.mark.parametrize("kind", ["mixed", "alternative", "related"])
@@ -237,10 +278,20 @@ def test_parts_that_are_nested_very_deeply_are_read_quickly(kind: str, tmp_path:
 def test_of_parts_that_are_nested_very_deeply_each_is_read(tmp_path: Path) -> None:
     lines = ["Subject: Orders"]
     for level in range(200):
-        lines += [f"Content-Type: multipart/mixed; boundary=b{level}", "", f"--b{level}", "Content-Type: text/plain", ""]
+        lines += [
+            f"Content-Type: multipart/mixed; boundary=b{level}",
+            "",
+            f"--b{level}",
+            "Content-Type: text/plain",
+            "",
+        ]
         lines += [f"Order number {level}.", f"--b{level}"]
     packed = base64.b64encode(b"name,price\nkettle,31.90\n").decode()
-    lines += ["Content-Type: text/csv", "Content-Transfer-Encoding: base64", "Content-Disposition: attachment; filename=a.csv"]
+    lines += [
+        "Content-Type: text/csv",
+        "Content-Transfer-Encoding: base64",
+        "Content-Disposition: attachment; filename=a.csv",
+    ]
     text, left_out = read(tmp_path, "\n".join([*lines, "", packed]).encode())
     assert [level for level in range(200) if f"Order number {level}." not in text] == []
     assert "31.90" in text
@@ -249,7 +300,12 @@ def test_of_parts_that_are_nested_very_deeply_each_is_read(tmp_path: Path) -> No
 
 def test_first_of_very_deeply_forwarded_messages_is_read(tmp_path: Path) -> None:
     began = time.process_time()
-    assert BODY in read(tmp_path, b"Subject: Fwd\nContent-Type: message/rfc822\n\n" * 20_000 + b"\n" + BODY.encode())[0]
+    assert (
+        BODY
+        in read(tmp_path, b"Subject: Fwd\nContent-Type: message/rfc822\n\n" * 20_000 + b"\n" + BODY.encode())[
+            0
+        ]
+    )
     assert time.process_time() - began < 10  # quadratic, it took 25
 
 
@@ -285,7 +341,9 @@ def test_reading_time_is_linear_in_the_number_of_parts(tmp_path: Path) -> None:
     ],
     ids=["subject", "addresses", "encoded"],
 )
-def test_a_header_of_a_megabyte_is_read_in_seconds_and_whole(name: str, value: str, shown: str, tmp_path: Path) -> None:
+def test_a_header_of_a_megabyte_is_read_in_seconds_and_whole(
+    name: str, value: str, shown: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a.eml"
     path.write_text(f"{name}: {value}\n\nhello\n", "ascii")
     began = time.process_time()
@@ -310,5 +368,8 @@ def test_a_mail_with_a_broken_header_is_read(name: str, broken: str, tmp_path: P
 
 
 def test_a_kind_with_a_broken_comment_is_known(tmp_path: Path) -> None:
-    text, _ = read(tmp_path, HEAD + b"Content-Type: text/html " + b"(" * 400 + b"\n\n<p>The kettle <b>costs</b> 31.90.</p>")
+    text, _ = read(
+        tmp_path,
+        HEAD + b"Content-Type: text/html " + b"(" * 400 + b"\n\n<p>The kettle <b>costs</b> 31.90.</p>",
+    )
     assert text.endswith("\n\nThe kettle costs 31.90.")

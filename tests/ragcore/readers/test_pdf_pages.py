@@ -72,7 +72,9 @@ def test_parts_of_a_quote_have_boxes_where_the_quote_stands(tmp_path: Path) -> N
     assert whole.x0 < beta.x0 < beta.x0 + beta.width < delta.x0
     assert highlight_boxes(tmp_path / "a.pdf", 0, quote, parts=[]) == []
     # Of a quote that begins on the page before, too.
-    assert highlight_boxes(tmp_path / "a.pdf", 0, f"Before. {quote}", parts=[(start + 8, end + 8) for start, end in parts]) == [
+    assert highlight_boxes(
+        tmp_path / "a.pdf", 0, f"Before. {quote}", parts=[(start + 8, end + 8) for start, end in parts]
+    ) == [
         beta,
         delta,
     ]
@@ -119,7 +121,10 @@ def test_text_outside_the_visible_page_has_no_box(tmp_path: Path) -> None:
 def test_the_part_of_a_quote_that_is_on_this_page_is_found(tmp_path: Path) -> None:
     path = make_pdf(
         tmp_path / "a.pdf",
-        ["Nothing here. The sentence begins on the first page", "and it ends on the second one. Other words."],
+        [
+            "Nothing here. The sentence begins on the first page",
+            "and it ends on the second one. Other words.",
+        ],
     )
     document = read_file(path, ReadOptions("a.pdf"))
     quote = "The sentence begins on the first page and it ends on the second one."

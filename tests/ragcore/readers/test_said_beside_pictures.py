@@ -1,4 +1,5 @@
-"""Words that a page, a drawing or a document shows in other ways than as its text, and those that it does not show."""
+"""Words that a page, a drawing or a document shows in other ways than as its text, and those that it does not
+show."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def test_of_a_drawing_what_is_seen_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ("<p>Name <input value='Ada'><input type=hidden value=77><input type=SUBMIT value=Send></p>", "Name Ada"),
+        (
+            "<p>Name <input value='Ada'><input type=hidden value=77><input type=SUBMIT value=Send></p>",
+            "Name Ada",
+        ),
         ("<script>run()</script><noscript><p>Open 9 to 5.</p></noscript>", "Open 9 to 5."),
         ("<p>Open 9 to 5.</p><noscript>Switch on JavaScript.</noscript>", "Open 9 to 5."),
     ],
@@ -38,7 +42,9 @@ def test_page_form_fields_and_no_script_text_are_read(body: str, text: str, tmp_
     assert read(tmp_path / "a.html") == text
 
 
-@pytest.mark.parametrize(("said", "text"), [("The pier at noon", "Before.The pier at noon"), ("pier.JPG", "Before.")])
+@pytest.mark.parametrize(
+    ("said", "text"), [("The pier at noon", "Before.The pier at noon"), ("pier.JPG", "Before.")]
+)
 def test_what_is_said_of_a_picture_in_a_word_document_is_read(said: str, text: str, tmp_path: Path) -> None:
     body = (
         f"<w:p><w:r><w:t>Before.</w:t></w:r><w:r><w:drawing><inline><docPr id='1' descr='{said}'/>"

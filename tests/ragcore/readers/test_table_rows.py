@@ -44,7 +44,8 @@ def read(path: Path) -> str:
          "Aged 65 | 2019 Men: 86.8; 2019 Women: 88.9; 2018 Men: 87.3; 2018 Women: 89.3"),
         (("| Fiscal Year 2018 | | Fiscal Year 2017 |", "| Sales | % | Sales | %", "| | (in thousands) | |",
           "APAC | $479 | 40.0% | $288 | 38.1%"),
-         "APAC (in thousands) | Fiscal Year 2018 Sales: $479; Fiscal Year 2018 %: 40.0%; Fiscal Year 2017 Sales: $288; "
+         "APAC (in thousands) | Fiscal Year 2018 Sales: $479; Fiscal Year 2018 %: 40.0%; Fiscal Year "
+         "2017 Sales: $288; "
          "Fiscal Year 2017 %: 38.1%"),
         (("Stations of the line | |", "Station | Opened | Height", "Harbour | 1872 | 3.5"),
          "Station: Harbour; Opened: 1872; Height: 3.5"),
@@ -67,7 +68,15 @@ def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str
         ("1,204 | 2019 | 2018", "1,310 | 5 | 4"),
         ("Applicant | Ada Byron", "Address | London"),
         ("Ticket | Price", "Adult | £2", "Child | free", "Dog | on request"),
-        ("Term | Meaning", "Tank | for water", "Rope | 30 mm", "Hut | for two", "Rail | steel", "Fare | £5", "Bell | brass"),
+        (
+            "Term | Meaning",
+            "Tank | for water",
+            "Rope | 30 mm",
+            "Hut | for two",
+            "Rail | steel",
+            "Fare | £5",
+            "Bell | brass",
+        ),
         ("Cliff | 84", "Cliff | 85", "Harbour | 3"),
         ("It is steep. | 84", "Mind the step! | 2", "Rope | 30 mm"),
         ("Cliff | 84 | North", "Harbour | £3 | South", "Hut | 7 kg"),
@@ -108,7 +117,12 @@ def test_names_above_values_of_one_kind_are_no_fact(rows: tuple[str, ...], last:
     assert lines(*rows)[-1] == last
 
 
-FORM = [["Project", "Harbour wall"], ["Client", "City of Linby"], ["Start", "2024-03-01"], ["Budget", "120,000"]]
+FORM = [
+    ["Project", "Harbour wall"],
+    ["Client", "City of Linby"],
+    ["Start", "2024-03-01"],
+    ["Budget", "120,000"],
+]
 
 
 @pytest.mark.parametrize("names_first", [False, True])
@@ -123,7 +137,10 @@ FORM = [["Project", "Harbour wall"], ["Client", "City of Linby"], ["Start", "202
 def test_the_first_row_of_a_form_is_a_fact_like_the_others(rows: list[list[str]], names_first: bool) -> None:
     facts = [f"{label.rstrip(':')}: {value}" for label, value in rows]
     assert list(table_rows.lines(rows, names_first=names_first)) == facts
-    assert list(table_rows.lines([["The form", table_rows.MERGED], *rows], names_first=names_first)) == ["The form", *facts]
+    assert list(table_rows.lines([["The form", table_rows.MERGED], *rows], names_first=names_first)) == [
+        "The form",
+        *facts,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,8 +158,16 @@ def test_two_columns_of_a_sheet_with_names_keep_them(rows: tuple[str, ...], last
 
 
 def test_no_cell_of_a_row_among_facts_is_lost() -> None:
-    rows = [*(f"Limit {'i' * number} | £{number}" for number in range(1, table_rows.HEAD + 1)), "Hut | £5 | paid", "Rail | £7"]
-    assert lines(*rows)[-3:] == [f"Limit {'i' * table_rows.HEAD}: £{table_rows.HEAD}", "Hut | £5 | paid", "Rail: £7"]
+    rows = [
+        *(f"Limit {'i' * number} | £{number}" for number in range(1, table_rows.HEAD + 1)),
+        "Hut | £5 | paid",
+        "Rail | £7",
+    ]
+    assert lines(*rows)[-3:] == [
+        f"Limit {'i' * table_rows.HEAD}: £{table_rows.HEAD}",
+        "Hut | £5 | paid",
+        "Rail: £7",
+    ]
 
 
 def test_rows_of_which_a_file_names_the_columns_are_no_facts() -> None:
@@ -154,8 +179,14 @@ def test_rows_of_which_a_file_names_the_columns_are_no_facts() -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("Fares:\n\n| Ticket | Price |\n|:---|---:|\n| Adult | £2 \\| £3 |\n| Child | **£1**<br>on foot |\n\nDogs are free.",
-         "Fares:\n\nTicket | Price\nTicket: Adult; Price: £2 | £3\nTicket: Child; Price: **£1** on foot\n\nDogs are free."),
+        ((
+            "Fares:\n\n| Ticket | Price |\n|:---|---:|\n| Adult | £2 \\| £3 |\n| Child | **£1**<br>on "
+            "foot |\n\nDogs are free."
+),
+         (
+         "Fares:\n\nTicket | Price\nTicket: Adult; Price: £2 | £3\nTicket: Child; Price: **£1** on foot\n"
+         "\nDogs are free."
+)),
         ("Ticket | Price\n--- | ---\nAdult | £2\nDogs are free.", "Ticket | Price\nTicket: Adult; Price: £2\nDogs are free."),
         ("|  | 2019 | 2018 |\n| Sales | 5 | 4 |", "2019 | 2018\nSales | 2019: 5; 2018: 4"),
         ("|   |   |\n|---|---|\n| Adult | two pounds |", "Adult | two pounds"),
@@ -224,7 +255,12 @@ def test_another_table_below_an_empty_row_has_names_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_consecutive_tables_of_a_sheet_have_their_own_columns(rows: tuple[str, ...], last: str) -> None:
-    assert list(table_rows.lines(([cell.strip() for cell in row.split("|")] for row in rows), names_first=True))[-1] == last
+    assert (
+        list(table_rows.lines(([cell.strip() for cell in row.split("|")] for row in rows), names_first=True))[
+            -1
+        ]
+        == last
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,9 +296,14 @@ def test_no_word_of_a_table_is_lost(rows: list[list[str]], names_first: bool, na
 
 
 def test_every_passage_of_a_long_table_says_what_its_numbers_are() -> None:
-    table = [["Station", "Passengers", "Height"], *([f"Halt {n}", str(90_000 + n), f"{n}.5"] for n in range(400))]
+    table = [
+        ["Station", "Passengers", "Height"],
+        *([f"Halt {n}", str(90_000 + n), f"{n}.5"] for n in range(400)),
+    ]
     text = "\n".join(table_rows.lines(table))
-    passages = SentenceSplitter(chunk_size=200, chunk_overlap=0, keep_headings=True).get_nodes_from_documents([Document(text)])
+    passages = SentenceSplitter(chunk_size=200, chunk_overlap=0, keep_headings=True).get_nodes_from_documents(
+        [Document(text)]
+    )
     assert len(passages) > 20
     for row in (row for passage in passages[1:] for row in passage.text.strip().split("\n")):
         assert row.startswith("Station: Halt ")
@@ -274,7 +315,10 @@ def test_every_line_of_a_wide_row_begins_with_its_first_cell() -> None:
     names = ["Country", *(f"Indicator number {n}" for n in range(80))]
     (*_,) = found = list(table_rows.lines([names, ["Chad", *(str(n) for n in range(80))]]))[1:]
     assert len(found) > 2
-    assert all(line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.MAX_LINE for line in found)
+    assert all(
+        line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.MAX_LINE
+        for line in found
+    )
     assert "Indicator number 79: 79" in found[-1]
 
 
@@ -375,7 +419,10 @@ def test_merged_sheet_cells_hold_for_all_their_rows_and_columns(tmp_path: Path) 
 
 def test_merged_cells_survive_the_edges_of_sheet_pieces(tmp_path: Path) -> None:
     part = "xl/worksheets/sheet1.xml"
-    with zipfile.ZipFile(make_merged(tmp_path / "a.xlsx")) as whole, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as wider:
+    with (
+        zipfile.ZipFile(make_merged(tmp_path / "a.xlsx")) as whole,
+        zipfile.ZipFile(tmp_path / "b.xlsx", "w") as wider,
+    ):
         for name in whole.namelist():
             data = whole.read(name)
             if name == part:
@@ -397,36 +444,54 @@ def test_web_tables_retain_spans_captions_and_row_heads() -> None:
         "Ticket: Adult; Peak up: 2.50; Peak down: 2; Other any: 1",
         "Ticket: Child; Peak up: 2.50; Peak down: 1; Other any: 0",
     ]
-    assert html_text("<table><tr><td><table><tr><td>a<td>b</tr></table><td><p>One.<p>Two.</tr></table>").split() == [
-        *("a", "|", "b", "One.", "Two.")
-    ]
+    assert html_text(
+        "<table><tr><td><table><tr><td>a<td>b</tr></table><td><p>One.<p>Two.</tr></table>"
+    ).split() == [*("a", "|", "b", "One.", "Two.")]
 
 
 def test_a_table_inside_an_article_has_the_same_form() -> None:
-    story = "".join(f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>" for n in range(30))
+    story = "".join(
+        f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>"
+        for n in range(30)
+    )
     links = "".join(f"<li><a href='/{n}'>Some other story of the day, number {n}</a></li>" for n in range(60))
     table = "<table><tr><th>Station<th>Height<th>Opened</tr><tr><td>Harbour<td>3<td>1872</tr></table>"
-    text = page_text(f"<html><body><article><h1>Rails</h1>{story}{table}</article><div><ul>{links}</ul></div></body></html>")
+    text = page_text(
+        f"<html><body><article><h1>Rails</h1>{story}{table}</article><div><ul>{links}</ul></div></body></html>"
+    )
     assert "\n\nStation | Height | Opened\nStation: Harbour; Height: 3; Opened: 1872" in text
     assert "Some other story" not in text
 
 
 def test_a_short_menu_beside_a_long_article_is_no_part_of_it() -> None:
-    story = "".join(f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>" for n in range(30))
+    story = "".join(
+        f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>"
+        for n in range(30)
+    )
     menu = "".join(f"<li><a href='/{n}'>Language {n}</a></li>" for n in range(30))
-    text = page_text(f"<html><body><div><ul>{menu}</ul></div><article><h1>Rails</h1>{story}</article></body></html>")
+    text = page_text(
+        f"<html><body><div><ul>{menu}</ul></div><article><h1>Rails</h1>{story}</article></body></html>"
+    )
     assert all(f"Paragraph {n} " in text for n in range(30))
     assert "Language" not in text
 
 
 def test_what_nobody_sees_is_not_read() -> None:
     figures = "<div style='display:none'><ix:header><ix:hidden>0000013156</ix:hidden></ix:header></div>"
-    assert html_text(f"<body>{figures}<p>Shown.</p><p>&nbsp;</p><p>5&nbsp;km.</p></body>") == "Shown.\n\n5\xa0km."
+    assert (
+        html_text(f"<body>{figures}<p>Shown.</p><p>&nbsp;</p><p>5&nbsp;km.</p></body>")
+        == "Shown.\n\n5\xa0km."
+    )
 
 
 def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
-    story = "<article><p>" + "This one is a longer story about the harbour and its boats. " * 8 + "</p></article>"
-    entries = "".join(f"<div><h3>Offer {n}</h3><p>A room with a view, number {n}, for two guests.</p></div>" for n in range(60))
+    story = (
+        "<article><p>" + "This one is a longer story about the harbour and its boats. " * 8 + "</p></article>"
+    )
+    entries = "".join(
+        f"<div><h3>Offer {n}</h3><p>A room with a view, number {n}, for two guests.</p></div>"
+        for n in range(60)
+    )
     text = page_text(f"<html><body>{story}{entries}</body></html>")
     assert all(f"number {n}," in text for n in range(60))
 
@@ -446,7 +511,11 @@ def test_columns_of_annual_reports_are_found() -> None:
 
     named = rows = 0
     for record in TABLES.read_text("utf-8").splitlines()[:200]:
-        table = [line.strip("|").split("|") for line in json.loads(record)["text"].split("\n") if line.startswith("|")]
+        table = [
+            line.strip("|").split("|")
+            for line in json.loads(record)["text"].split("\n")
+            if line.startswith("|")
+        ]
         body = [
             line
             for line in table_rows.lines(table)
@@ -466,5 +535,8 @@ def test_cells_with_huge_spans_cost_only_the_words_of_the_table(text: str) -> No
 
 
 def test_long_row_spans_repeat_their_words_in_each_row() -> None:
-    rows = [[("North", 1, 5_000), ("Oslo", 1, 5_000), ("1", 1, 1)], *[[(str(number), 1, 1)] for number in range(2, 5_001)]]
+    rows = [
+        [("North", 1, 5_000), ("Oslo", 1, 5_000), ("1", 1, 1)],
+        *[[(str(number), 1, 1)] for number in range(2, 5_001)],
+    ]
     assert list(table_rows.grid(rows)) == [["North", "Oslo", str(number)] for number in range(1, 5_001)]

@@ -66,7 +66,10 @@ def test_titles_over_many_cells_of_a_page_are_read_once(cell: str, down: int) ->
 
 @pytest.mark.parametrize("kind", ["spreadsheet", "text"])
 def test_a_title_over_many_cells_of_opendocument_is_read_once(kind: str, tmp_path: Path) -> None:
-    cell, covered = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format, "<table:covered-table-cell/>"
+    cell, covered = (
+        "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format,
+        "<table:covered-table-cell/>",
+    )
     title = cell(' table:number-columns-spanned="3" table:number-rows-spanned="2"', FARES[0][0]) + 2 * covered
     rows = [title, 3 * covered, *("".join(cell("", text) for text in row) for row in FARES[1:])]
     body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)

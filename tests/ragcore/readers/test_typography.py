@@ -32,7 +32,10 @@ def losses(path: Path) -> list[str]:
         (f"10{mark(RAISED, '−')}{mark(RAISED, '3')}.", "10^-3."),
         (f"H{mark(LOWERED, '2')}O", "H2O"),
         (f"10{mark(LOWERED, '2')}", "10_2"),
-        (f"V{mark(LOWERED, 'max')}, a{mark(LOWERED, 'n+1')}, x{mark(RAISED, '2')}{mark(LOWERED, 'i')}", "Vmax, a_(n+1), x^2_i"),
+        (
+            f"V{mark(LOWERED, 'max')}, a{mark(LOWERED, 'n+1')}, x{mark(RAISED, '2')}{mark(LOWERED, 'i')}",
+            "Vmax, a_(n+1), x^2_i",
+        ),
         (f"1{mark(RAISED, 'st')}, XIX{mark(RAISED, 'e')}", "1st, XIXe"),
         (f"e{mark(RAISED, 'x + 1')}", "e^(x + 1)"),
         (f"2{mark(RAISED, '1')}/{mark(LOWERED, '2')} cups", "2 1/2 cups"),
@@ -51,7 +54,14 @@ def test_marks_become_what_people_write_in_plain_text(text: str, expected: str) 
 
 @pytest.mark.parametrize(
     ("number", "form", "expected"),
-    [(4, "i", "iv"), (1999, "I", "MCMXCIX"), (28, "a", "ab"), (3, "01", "03"), (0, "A", "0"), (4000, "i", "4000")],
+    [
+        (4, "i", "iv"),
+        (1999, "I", "MCMXCIX"),
+        (28, "a", "ab"),
+        (3, "01", "03"),
+        (0, "A", "0"),
+        (4000, "i", "4000"),
+    ],
 )
 def test_numbers_of_lists_in_all_their_forms(number: int, form: str, expected: str) -> None:
     assert list_number(number, form) == expected
@@ -63,7 +73,15 @@ def _docx_run(text: str, effect: str) -> str:
 
 def docx(path: Path) -> Path:
     up, down = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'
-    runs = [("The 10", ""), ("6", up), (" and 10", ""), ("-", up), ("3", '<w:rStyle w:val="Up"/>'), (" H", ""), ("2", down)]
+    runs = [
+        ("The 10", ""),
+        ("6", up),
+        (" and 10", ""),
+        ("-", up),
+        ("3", '<w:rStyle w:val="Up"/>'),
+        (" H", ""),
+        ("2", down),
+    ]
     runs += [("O cost ", ""), ("30", "<w:strike/>"), (" 25.", ""), (" we take 15", "<w:vanish/>")]
     runs += [(" or 16", '<w:rStyle w:val="Gone"/>'), (" Seen.", '<w:vanish w:val="0"/>')]
     styles = '<w:style w:type="character" w:styleId="Base"><w:rPr><w:vanish/></w:rPr></w:style>'
@@ -78,8 +96,19 @@ def pptx(path: Path) -> Path:
     deck = python_pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     paragraph = slide.shapes.add_textbox(0, 0, 10, 10).text_frame.paragraphs[0]
-    runs = [("The 10", {}), ("6", {"baseline": "30000"}), (" and 10", {}), ("-3", {"baseline": "30000"}), (" H", {})]
-    runs += [("2", {"baseline": "-25000"}), ("O cost ", {}), ("30", {"strike": "sngStrike"}), (" 25. Seen.", {})]
+    runs = [
+        ("The 10", {}),
+        ("6", {"baseline": "30000"}),
+        (" and 10", {}),
+        ("-3", {"baseline": "30000"}),
+        (" H", {}),
+    ]
+    runs += [
+        ("2", {"baseline": "-25000"}),
+        ("O cost ", {}),
+        ("30", {"strike": "sngStrike"}),
+        (" 25. Seen.", {}),
+    ]
     for text, properties in runs:
         run = paragraph.add_run()
         run.text = text
@@ -93,7 +122,8 @@ def pptx(path: Path) -> Path:
 
 
 _ODF_STYLES = "".join(
-    f'<style:style style:name="{name}" style:family="text"{base}><style:text-properties {properties}/></style:style>'
+    f'<style:style style:name="{name}" style:family="text"{base}><style:text-properties '
+    f"{properties}/></style:style>"
     for name, base, properties in (
         ("up", "", 'style:text-position="super 58%"'),
         ("low", "", 'style:text-position="-33% 58%"'),
@@ -111,13 +141,16 @@ def odt(path: Path) -> Path:
         for name in spans
         for at, text in enumerate(spans[name])
     }
-    body = "<text:p>The 10{up0} and 10{up1} H{low0}O cost {out0} 25.{gone0}{also0} Seen.</text:p>".format(**put)
+    body = "<text:p>The 10{up0} and 10{up1} H{low0}O cost {out0} 25.{gone0}{also0} Seen.</text:p>".format(
+        **put
+    )
     return make_odf(path, body, styles=_ODF_STYLES)
 
 
 _PAGE = (
     '<p>The 10<sup>6</sup> and 10<span class="up">−3</span> H<sub>2</sub>O cost <del>30</del> 25.'
-    '<span class="gone"> we take 15</span><span style="display: none"> or 16</span><span hidden> or 17</span> Seen.</p>'
+    '<span class="gone"> we take 15</span><span style="display: none"> or 16</span><span hidden> or '
+    "17</span> Seen.</p>"
 )
 _CSS = ".up { vertical-align: super } .gone { display: none } @media print { p { display: none } }"
 
@@ -132,13 +165,18 @@ def epub(path: Path) -> Path:
 
 
 def rtf(path: Path) -> Path:
-    text = r"The 10{\super 6} and 10\super \u8722?3\nosupersub  H{\sub 2}O cost {\strike 30} 25.{\v  we take 15} Seen."
+    text = (
+        r"The 10{\super 6} and 10\super \u8722?3\nosupersub  H{\sub 2}O cost {\strike 30} 25.{\v  we "
+        r"take 15} Seen."
+    )
     path.write_text(r"{\rtf1\ansi{\stylesheet{\s1\super Up;}}" + text + "}")
     return path
 
 
 def test_powers_of_markdown_are_read_but_not_in_code(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("It holds 10<sup>6</sup> cells of H<sub>2</sub>O.\n\n```\na<sup>2</sup>\n```\n")
+    (tmp_path / "a.md").write_text(
+        "It holds 10<sup>6</sup> cells of H<sub>2</sub>O.\n\n```\na<sup>2</sup>\n```\n"
+    )
     assert read(tmp_path / "a.md") == "It holds 10^6 cells of H2O.\n\n```\na<sup>2</sup>\n```\n"
 
 
@@ -176,13 +214,20 @@ def test_lists_have_their_numbers_in_every_format(tmp_path: Path) -> None:
         "<ol start=3><li>three<li><p>four</p><li value=9>nine<ol type=a><li>inner</ol></ol>"
         "<ol reversed style='list-style:lower-roman'><li>two<li>one</ol><ul><li>dot</ul>"
     )
-    assert " ".join(read(tmp_path / "a.html").split()) == "3. three 4. four 9. nine a. inner ii. two i. one - dot"
-    levels = '<text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="." text:start-value="3"/>'
+    assert (
+        " ".join(read(tmp_path / "a.html").split())
+        == "3. three 4. four 9. nine a. inner ii. two i. one - dot"
+    )
+    levels = (
+        '<text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="." '
+        'text:start-value="3"/>'
+    )
     levels += '<text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")"/>'
     item = "<text:list-item{}><text:p>{}</text:p>{}</text:list-item>".format
     inner = f"<text:list>{item('', 'inner', '')}</text:list>"
     body = (
-        f'<text:list text:style-name="L">{item("", "three", inner)}{item("", "four", "")}</text:list><text:p>Between.</text:p>'
+        "<text:list "
+        f'text:style-name="L">{item("", "three", inner)}{item("", "four", "")}</text:list><text:p>Between.</text:p>'
     )
     body += f'<text:list text:style-name="L" text:continue-numbering="true">{item("", "five", "")}'
     body += item(' text:start-value="9"', "nine", "") + "</text:list>"

@@ -53,7 +53,10 @@ def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("raw", "name"),
     [
-        ("Übersicht für Müller.txt".encode(), "Übersicht für Müller.txt"),  # as macOS packs, without saying that it is UTF-8
+        (
+            "Übersicht für Müller.txt".encode(),
+            "Übersicht für Müller.txt",
+        ),  # as macOS packs, without saying that it is UTF-8
         ("報告書/年.txt".encode(), "報告書/年.txt"),
         ("Grüße.txt".encode("cp437"), "Grüße.txt"),
     ],
@@ -82,7 +85,9 @@ def test_the_names_of_members_are_read_as_they_were_written(raw: bytes, name: st
         ("cp437", ["½ ▓.txt"]),  # in no language
     ],
 )
-def test_windows_code_page_is_inferred_from_all_names_together(page: str, names: list[str], tmp_path: Path) -> None:
+def test_windows_code_page_is_inferred_from_all_names_together(
+    page: str, names: list[str], tmp_path: Path
+) -> None:
     path = zip_of_names(tmp_path, *(name.encode(page) for name in names))
     assert [member.name for member in unpacked(path)] == names
 
@@ -122,7 +127,9 @@ def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
     assert [member.path.read_bytes() for member in unpacked(tmp_path / "a.zip")] == [b"one", b"two"]
 
 
-@pytest.mark.parametrize("name", ["../../x.txt", "/etc/x.txt", "a/../../x.txt", "C:\\x.txt", "C:x.txt", "..\\x.txt", "\\x.txt"])
+@pytest.mark.parametrize(
+    "name", ["../../x.txt", "/etc/x.txt", "a/../../x.txt", "C:\\x.txt", "C:x.txt", "..\\x.txt", "\\x.txt"]
+)
 def test_path_outside_the_archive_is_refused_without_a_trace(name: str, tmp_path: Path) -> None:
     path = make_zip(tmp_path / "bad.zip", {"fine.txt": b"fine", name: b"evil"})
     with pytest.raises(UnsafeArchiveError, match=r"bad\.zip"):
@@ -144,7 +151,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     assert path.stat().st_size < 100_000
     written: list[int] = []
     with pytest.raises(UnsafeArchiveError, match=r"would unpack to [0-9,]+ times its size"):
-        unpack(path, tmp_path / "into", ReadOptions(path.name, progress=lambda done, total: written.append(done)))
+        unpack(
+            path, tmp_path / "into", ReadOptions(path.name, progress=lambda done, total: written.append(done))
+        )
     assert written == []
 
 

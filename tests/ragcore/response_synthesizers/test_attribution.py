@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 PASSAGES = [
     "The Eiffel Tower is 330 metres tall. The tower was built in 1889 by the company of Gustave Eiffel.",
-    "The Louvre holds 380,000 objects. The Louvre is the most visited museum, with 8.9 million visitors in 2023.",
+    (
+        "The Louvre holds 380,000 objects. The Louvre is the most visited museum, with 8.9 million visitors "
+        "in 2023."
+    ),
 ]
 
 
@@ -46,15 +49,30 @@ def check() -> SentenceCheck:
         ("The tower was built in 1889.", "The tower was built in 1889. [1]"),
         ("The Louvre holds 380,000 objects [1].", "The Louvre holds 380,000 objects [2]."),
         ("The Louvre holds 380,000 objects [7].", "The Louvre holds 380,000 objects. [2]"),
-        ("According to passage 1, the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
-        ("According to [2], the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
-        ("The tower is 330 metres tall. This is in [1].", "The tower is 330 metres tall. [1] This is in [1]."),
-        ("Response 1: The Louvre holds 380,000 objects (passage 2).", "Response 1: The Louvre holds 380,000 objects [2]."),
+        (
+            "According to passage 1, the tower is 330 metres tall.",
+            "According to [1], the tower is 330 metres tall.",
+        ),
+        (
+            "According to [2], the tower is 330 metres tall.",
+            "According to [1], the tower is 330 metres tall.",
+        ),
+        (
+            "The tower is 330 metres tall. This is in [1].",
+            "The tower is 330 metres tall. [1] This is in [1].",
+        ),
+        (
+            "Response 1: The Louvre holds 380,000 objects (passage 2).",
+            "Response 1: The Louvre holds 380,000 objects [2].",
+        ),
         ("The tower is 330 metres tall [1][2].", "The tower is 330 metres tall [1]."),
         ("The tower was built in 1887 [1].", "The tower was built in 1887."),
         ("| Building | Objects |\n|---|---|\n| Louvre | 380,000 objects |", None),
         ("The tower is 330 m tall.", "The tower is 330 m tall. [1]"),
-        ("The Louvre is 330 metres tall [1].", "The Louvre is 330 metres tall."),  # weak: something alike is there
+        (
+            "The Louvre is 330 metres tall [1].",
+            "The Louvre is 330 metres tall.",
+        ),  # weak: something alike is there
         ("The answer is not in the passages.", "The answer is not in the passages."),
         ("", ""),
     ],
@@ -71,7 +89,10 @@ def test_a_citation_is_of_the_passage_that_supports_its_sentence(
 @pytest.mark.parametrize(
     ("written", "cited"),
     [
-        ("The Louvre holds 380,000 objects. The tower is", "The Louvre holds 380,000 objects. [2] The tower is"),
+        (
+            "The Louvre holds 380,000 objects. The tower is",
+            "The Louvre holds 380,000 objects. [2] The tower is",
+        ),
         (
             "It is tall. The Eiffel Tower is 330 metres tall [2]. The",
             "It is tall. The Eiffel Tower is 330 metres tall [2]. The",
@@ -90,7 +111,9 @@ def test_an_answer_without_any_passage_cites_none(check: SentenceCheck) -> None:
 
 
 def test_what_no_passage_says_is_known_and_cites_nothing(check: SentenceCheck) -> None:
-    answer = attribute("The tower is 330 metres tall [1]. It was painted green by Portuguese sailors [1].", PASSAGES, check)
+    answer = attribute(
+        "The tower is 330 metres tall [1]. It was painted green by Portuguese sailors [1].", PASSAGES, check
+    )
     assert [answer.text[each.start : each.end] for each in answer.sentences if each.verdict == "absent"] == [
         "It was painted green by Portuguese sailors"
     ]
@@ -113,7 +136,9 @@ def test_written_answer_is_stored_with_sources_and_marks(tmp_path: Path) -> None
     llm = ScriptedLLM(["Ada Penrose built the tower in 1871. Portuguese sailors painted it green [1]."])
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
     take_in(library, TOWER, "tower.txt")
-    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None)))
+    message = library.conversations.message(
+        finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None))
+    )
     assert message is not None
     assert message.text == "Ada Penrose built the tower in 1871. [1] Portuguese sailors painted it green."
     assert [source.number for source in message.cited] == [1]
@@ -143,7 +168,9 @@ class Pausing(ScriptedLLM):
 
 
 def test_a_stopped_answer_cites_what_it_quotes(tmp_path: Path) -> None:
-    library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=Pausing(["The tower was built in 1871. It is"]))
+    library = Library(
+        tmp_path / "library", embedder=HashEmbedding(), llm=Pausing(["The tower was built in 1871. It is"])
+    )
     take_in(library, "The tower was built in 1871. It is tall.", "tower.txt")
     runs = AnswerRuns(library)
     run = runs.start(library.conversations.create().id, Ask("When was the tower built?", chat_mode=None))
@@ -174,7 +201,9 @@ def test_answer_with_uncheckable_citations_stays_as_written(tmp_path: Path) -> N
     llm = ScriptedLLM(["Ada Penrose built the tower in 1871 [1]."])
     library = Library(tmp_path / "library", embedder=FailingBehindTheModel(llm), llm=llm)
     take_in(library, TOWER, "tower.txt")
-    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None)))
+    message = library.conversations.message(
+        finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None))
+    )
     assert message is not None
     assert (message.state, message.text) == ("done", "Ada Penrose built the tower in 1871 [1].")
     library.close()
@@ -185,13 +214,23 @@ def test_answer_with_uncheckable_citations_stays_as_written(tmp_path: Path) -> N
     [
         ("When was the Eiffel Tower built?", "The tower was built in 1889.", "answer"),
         ("How many objects does the Louvre hold?", "The Louvre holds 380,000 objects [2].", "answer"),
-        ("Who paid for the swimming pool of the hotel?", "The company of Gustave Eiffel paid for the pool.", "closest"),
+        (
+            "Who paid for the swimming pool of the hotel?",
+            "The company of Gustave Eiffel paid for the pool.",
+            "closest",
+        ),
         ("How old is the director of the opera?", "The director of the opera is 330 years old.", "closest"),
-        ("How old is the director of the opera?", "The passages do not mention the director of the opera.", "nothing"),
+        (
+            "How old is the director of the opera?",
+            "The passages do not mention the director of the opera.",
+            "nothing",
+        ),
         ("How old is the director of the opera?", "", "nothing"),
     ],
 )
-def test_what_the_passages_do_not_answer_is_told_from_an_answer(question: str, written: str, outcome: str) -> None:
+def test_what_the_passages_do_not_answer_is_told_from_an_answer(
+    question: str, written: str, outcome: str
+) -> None:
     passages = [Passage(text, number) for number, text in enumerate(PASSAGES, 1)]
     answer: AttributedAnswer = AnswerCheck(HuggingFaceEmbedding()).check(question, written, passages)
     assert answer.outcome == outcome

@@ -1,4 +1,5 @@
-"""How many calls each mode makes, with which passages and in which order, for windows from 300 to 128,000 tokens."""
+"""How many calls each mode makes, with which passages and in which order, for windows from 300 to 128,000
+tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def passages(count: int, words: int = COST - 1) -> list[NodeWithScore]:
     return [NodeWithScore(TextNode(" ".join([f"p{number}"] * words))) for number in range(1, count + 1)]
 
 
-def ask(mode: ResponseMode | str, window: int, found: Sequence[NodeWithScore], answer: str = "A") -> ScriptedLLM:
+def ask(
+    mode: ResponseMode | str, window: int, found: Sequence[NodeWithScore], answer: str = "A"
+) -> ScriptedLLM:
     """A model that was asked "why" in prompts of two, three, two and one words."""
     llm = ScriptedLLM(lambda call: answer, context_window=window, num_output=OUTPUT, counts_words=True)
     synthesizer = get_response_synthesizer(
@@ -44,7 +47,8 @@ def ask(mode: ResponseMode | str, window: int, found: Sequence[NodeWithScore], a
 def log(llm: ScriptedLLM) -> list[tuple[str, list[int | None]]]:
     """Each call's prompt and the numbers of the passages in it, in their order."""
     return sorted(
-        ((call.prompt, shown(call.call)) for call in llm.calls), key=lambda entry: (not any(entry[1]), entry[1][:1] or [0])
+        ((call.prompt, shown(call.call)) for call in llm.calls),
+        key=lambda entry: (not any(entry[1]), entry[1][:1] or [0]),
     )
 
 
@@ -61,7 +65,8 @@ def per_call(window: int, words: int) -> int:
 
 
 def packs(window: int, first: int, then: int) -> list[list[int]]:
-    """The passages of each call where the first prompt has `first` words of its own, and the others `then`."""
+    """The passages of each call where the first prompt has `first` words of its own, and the others
+    `then`."""
     sizes: list[int] = []
     while sum(sizes) < MANY:
         sizes.append(min(per_call(window, then if sizes else first), MANY - sum(sizes)))
@@ -76,7 +81,8 @@ def test_a_mode_makes_exactly_its_calls_in_its_order(mode: ResponseMode, window:
     expected = {
         ResponseMode.REFINE: list(zip(["text_qa", *["refine"] * (MANY - 1)], one_each, strict=True)),
         ResponseMode.COMPACT: [
-            ("refine" if place else "text_qa", numbers) for place, numbers in enumerate(packs(window, first=2, then=3))
+            ("refine" if place else "text_qa", numbers)
+            for place, numbers in enumerate(packs(window, first=2, then=3))
         ],
         ResponseMode.SIMPLE_SUMMARIZE: [("text_qa", *groups(MANY))],
         ResponseMode.TREE_SUMMARIZE: [("tree_summarize", numbers) for numbers in packed]
@@ -115,7 +121,8 @@ def test_six_passages_of_150_words_take_three_700_token_calls() -> None:
     ]
 
 
-# Words are tokens; 36 fit beside the question, the prompt's word and the marks of its message. A passage's number is one.
+# Words are tokens; 36 fit beside the question, the prompt's word and the marks of its message. A passage's
+# number is one.
 SMALL = 36 + 2 + MESSAGE_TOKENS + OUTPUT
 
 
@@ -133,7 +140,8 @@ def test_only_a_passage_too_large_for_a_call_is_split(mode: str, calls: list[tup
     llm = ask(mode, SMALL, [*passages(3, 10), NodeWithScore(TextNode(" ".join(words)))])
     assert log(llm) == calls
     parts = sorted(
-        (p.text for call in llm.calls for p in passages_of(call.call) if p.number == 4), key=lambda p: int(p.split()[0][1:])
+        (p.text for call in llm.calls for p in passages_of(call.call) if p.number == 4),
+        key=lambda p: int(p.split()[0][1:]),
     )
     assert " ".join(parts).split() == words
 

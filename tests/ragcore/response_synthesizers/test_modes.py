@@ -20,7 +20,15 @@ from ragcore.response_synthesizers.synthesizer import (
     passages_from,
 )
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
-from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, counting, nodes, passages_of, prompts, shown, word_llm
+from tests.ragcore.response_synthesizers.doubles import (
+    UnlockedLLM,
+    counting,
+    nodes,
+    passages_of,
+    prompts,
+    shown,
+    word_llm,
+)
 
 SIX = nodes(*[f"passage{n} " + "word " * 59 for n in range(1, 7)])  # 64 tokens each, with number and source
 ALL_MODES = list(ResponseMode)
@@ -31,7 +39,8 @@ def ask(mode: ResponseMode, llm: ScriptedLLM, found: list[NodeWithScore] = SIX) 
 
 
 def by_content(call: LLMCall) -> str:
-    """An answer that depends on the passages alone, so that the order in which threads begin does not matter."""
+    """An answer that depends on the passages alone, so that the order in which threads begin does not
+    matter."""
     return "about " + " ".join(passage.text.split()[0] for passage in passages_of(call))
 
 
@@ -78,7 +87,14 @@ def test_refine_improves_the_answer_by_passage_in_reading_order() -> None:
     llm = word_llm(counting())
     assert ask(ResponseMode.REFINE, llm) == "A6"
     assert [shown(call.call) for call in llm.calls] == [[1], [2], [3], [4], [5], [6]]
-    assert [call.variables.get("existing_answer") for call in llm.calls] == [None, "A1", "A2", "A3", "A4", "A5"]
+    assert [call.variables.get("existing_answer") for call in llm.calls] == [
+        None,
+        "A1",
+        "A2",
+        "A3",
+        "A4",
+        "A5",
+    ]
 
 
 def test_refine_reads_the_parts_of_a_long_passage_in_turn() -> None:
@@ -126,7 +142,10 @@ def test_simple_summarize_shows_the_beginning_of_every_passage() -> None:
 def test_accumulate_lists_its_answers() -> None:
     expected = "Response 1: about one\n---------------------\nResponse 2: about two"
     assert ask(ResponseMode.ACCUMULATE, word_llm(by_content), nodes("one", "two")) == expected
-    assert ask(ResponseMode.COMPACT_ACCUMULATE, word_llm(by_content), nodes("one", "two")) == "Response 1: about one two"
+    assert (
+        ask(ResponseMode.COMPACT_ACCUMULATE, word_llm(by_content), nodes("one", "two"))
+        == "Response 1: about one two"
+    )
 
 
 def test_accumulate_keeps_an_empty_answer_s_row() -> None:
@@ -211,7 +230,9 @@ def test_a_row_is_streamed_while_the_next_is_still_being_made() -> None:
             assert second.wait(20)
         return by_content(call)
 
-    stream = iter(Synthesizer(UnlockedLLM(rule), ResponseMode.ACCUMULATE).stream("What?", nodes("one", "two")))
+    stream = iter(
+        Synthesizer(UnlockedLLM(rule), ResponseMode.ACCUMULATE).stream("What?", nodes("one", "two"))
+    )
     said = ""
     while said != "Response 1: about one":
         said += next(stream)
@@ -229,7 +250,9 @@ def test_closing_an_accumulated_answer_begins_no_further_call() -> None:
             go_on.wait(20)
         return "word " * 50
 
-    stream = Synthesizer(UnlockedLLM(rule), ResponseMode.ACCUMULATE, workers=1).stream("What?", nodes(*["w"] * 50))
+    stream = Synthesizer(UnlockedLLM(rule), ResponseMode.ACCUMULATE, workers=1).stream(
+        "What?", nodes(*["w"] * 50)
+    )
     pieces = iter(stream)
     while not stream.text:
         next(pieces)
@@ -244,7 +267,9 @@ def test_closing_an_accumulated_answer_begins_no_further_call() -> None:
 
 def test_closing_an_accumulated_answer_ends_its_requests() -> None:
     llm = word_llm(lambda call: "word " * 200_000)
-    stream = Synthesizer(llm, ResponseMode.ACCUMULATE, workers=2).stream("What?", nodes("one", "two", "three"))
+    stream = Synthesizer(llm, ResponseMode.ACCUMULATE, workers=2).stream(
+        "What?", nodes("one", "two", "three")
+    )
     pieces = iter(stream)
     while len(llm.calls) < 2 or not stream.text:
         next(pieces)
@@ -252,7 +277,9 @@ def test_closing_an_accumulated_answer_ends_its_requests() -> None:
     assert (len(llm.calls), llm.closed_streams) == (2, 2)
 
 
-@pytest.mark.parametrize("mode", [ResponseMode.COMPACT, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION])
+@pytest.mark.parametrize(
+    "mode", [ResponseMode.COMPACT, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION]
+)
 def test_closing_a_stream_ends_the_request_and_retains_the_text(mode: ResponseMode) -> None:
     llm = word_llm(lambda call: "one two three four")
     stream = Synthesizer(llm, mode).stream("What?", SIX)
@@ -317,13 +344,17 @@ def test_failing_call_fails_the_answer_and_is_in_the_trace(mode: ResponseMode) -
         return "fine"
 
     with span("test") as root, pytest.raises(LLMServerError, match="gave up"):
-        Synthesizer(word_llm(rule, window=100_000 if mode.value.startswith("s") else 300), mode).synthesize("What?", SIX)
+        Synthesizer(word_llm(rule, window=100_000 if mode.value.startswith("s") else 300), mode).synthesize(
+            "What?", SIX
+        )
     assert root.children[0].error == "The server gave up."
 
 
 def test_braces_in_a_question_or_a_passage_are_only_text() -> None:
     llm = word_llm(counting())
-    Synthesizer(llm, ResponseMode.COMPACT).synthesize("{context_str} {existing_answer}", nodes("{query_str} {0} {{x}}"))
+    Synthesizer(llm, ResponseMode.COMPACT).synthesize(
+        "{context_str} {existing_answer}", nodes("{query_str} {0} {{x}}")
+    )
     sent = llm.calls[0].messages[-1].content
     assert "Question: {context_str} {existing_answer}\n" in sent
     assert "{query_str} {0} {{x}}" in sent
@@ -347,7 +378,10 @@ def test_passages_say_where_they_are_from() -> None:
 
 def test_passage_records_its_share_of_the_best_score() -> None:
     def relevance(*scores: float | None) -> list[float]:
-        return [passage.relevance for passage in passages_from([NodeWithScore(TextNode("text"), score) for score in scores])]
+        return [
+            passage.relevance
+            for passage in passages_from([NodeWithScore(TextNode("text"), score) for score in scores])
+        ]
 
     assert relevance(0.8, 0.4, None, -0.1) == [1, 0.5, 1, 0]
     assert relevance(None, None) == [1, 1]
@@ -369,9 +403,15 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
     ("reply", "answer"),
     [
         ("The passages do not help.", "The limit is 45 miles per hour."),
-        ("The answer so far is already correct. No improvement is needed.", "The limit is 45 miles per hour."),
+        (
+            "The answer so far is already correct. No improvement is needed.",
+            "The limit is 45 miles per hour.",
+        ),
         ("\n", "The limit is 45 miles per hour."),
-        ("The passages improve the answer. The limit is 40 miles per hour.", "The limit is 40 miles per hour."),
+        (
+            "The passages improve the answer. The limit is 40 miles per hour.",
+            "The limit is 40 miles per hour.",
+        ),
         ("The limit is 40 miles per hour.", "The limit is 40 miles per hour."),
         ("Forty.", "Forty."),
     ],
@@ -380,5 +420,7 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
 def test_remark_about_the_task_does_not_replace_the_answer(reply: str, answer: str, last: bool) -> None:
     later = [] if last else ["The answer stays."]
     llm = ScriptedLLM(["The limit is 45 miles per hour.", reply, *later])
-    found = nodes("The wind limit is 45 miles per hour.", "It is 40 miles per hour.", *(["Trains run."] * len(later)))
+    found = nodes(
+        "The wind limit is 45 miles per hour.", "It is 40 miles per hour.", *(["Trains run."] * len(later))
+    )
     assert get_response_synthesizer(llm, "refine").synthesize("What is the limit?", found).response == answer

@@ -18,7 +18,9 @@ from ragcore.schema import ChatMessage, MessageRole
 from tests.ragcore.response_synthesizers.doubles import packs, passages_of, shown, word_llm
 
 WINDOWS = st.sampled_from([300, 301, 340, 512, 1000, 4096, 128_000])
-WORDS = st.lists(st.sampled_from(["one", "two.", "Three", "four\n\n", "Five!", "x" * 60]), max_size=150).map(" ".join)
+WORDS = st.lists(st.sampled_from(["one", "two.", "Three", "four\n\n", "Five!", "x" * 60]), max_size=150).map(
+    " ".join
+)
 
 
 def tokens_sent(llm: LLM, call: LLMCall) -> int:
@@ -104,7 +106,12 @@ def test_fitting_passages_stay_whole_and_fill_to_the_last_token() -> None:
         [7],
     ]
     one_less = word_llm([], window=40 + fixed + 29)
-    assert [len(pack) for pack in packs(Packer(one_less).pack(TEXT_QA, {"query_str": "?"}, passages))] == [2, 2, 2, 1]
+    assert [len(pack) for pack in packs(Packer(one_less).pack(TEXT_QA, {"query_str": "?"}, passages))] == [
+        2,
+        2,
+        2,
+        1,
+    ]
 
 
 def test_passage_parts_are_whole_sentences_with_their_source() -> None:
@@ -158,7 +165,9 @@ def test_window_holds_if_joined_texts_cost_more_than_parts(window: int, texts: l
 
 def test_many_small_passages_fit_if_joined_texts_cost_more() -> None:
     llm = Superadditive(context_window=500, num_output=40)
-    packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, tuple(Passage("w w w", number) for number in range(200)))
+    packed = Packer(llm).pack(
+        TEXT_QA, {"query_str": "?"}, tuple(Passage("w w w", number) for number in range(200))
+    )
     assert all(tokens_sent(llm, call) <= 460 for call in packed.calls)
     assert [number for call in packed.calls for number in shown(call)] == list(range(200))
 
@@ -191,7 +200,9 @@ def test_existing_answer_of_any_length_fits_by_its_beginning(window: int) -> Non
     llm = word_llm([], window=window, num_output=64)
     long = " ".join(f"said{n}" for n in range(5000))
     with span("test") as root:
-        packed = Packer(llm).take(REFINE, {"query_str": "?", "existing_answer": long}, (Passage("w " * 50, 1),))
+        packed = Packer(llm).take(
+            REFINE, {"query_str": "?", "existing_answer": long}, (Passage("w " * 50, 1),)
+        )
     kept = str(packed.calls[0].variables["existing_answer"])
     assert kept.endswith(" …")
     assert long.startswith(kept.removesuffix(" …"))

@@ -40,7 +40,12 @@ def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
     assert filtered(llm).synthesize("What?", nodes("a", "b", "c", "d", "e")).response == "from [4]"
     # Until there is an answer there is nothing to refine.
     assert prompts(llm) == ["structured_text_qa"] * 2 + ["structured_refine"] * 3
-    assert [call.variables.get("existing_answer") for call in llm.calls] == [None, None, *["from [2]"] * 2, "from [4]"]
+    assert [call.variables.get("existing_answer") for call in llm.calls] == [
+        None,
+        None,
+        *["from [2]"] * 2,
+        "from [4]",
+    ]
 
 
 @pytest.mark.parametrize("mode", ["refine", "compact"])
@@ -88,7 +93,9 @@ def test_the_reader_without_a_model_filters_its_answers() -> None:
     synthesizer = get_response_synthesizer(llm, "refine", structured_answer_filtering=True)
     texts = ("Cakes are sweet.", "Maria Silva was elected chair of the board.", "It rains.")
     found = [NodeWithScore(hit.node, 1.0) for hit in nodes(*texts)]
-    assert synthesizer.synthesize("Who was elected chair of the board?", found).response.endswith("chair of the board. [2]")
+    assert synthesizer.synthesize("Who was elected chair of the board?", found).response.endswith(
+        "chair of the board. [2]"
+    )
     assert synthesizer.synthesize("How deep is the ocean?", found).response == NOTHING_FOUND
 
 
@@ -108,20 +115,26 @@ def test_an_answer_can_have_the_form_of_a_model(mode: str) -> None:
 
 def test_engine_answer_has_the_form_behind_a_router_and_streamed() -> None:
     def engine() -> RetrieverQueryEngine:
-        synthesizer = get_response_synthesizer(word_llm(lambda call: 'Here: {"name": "Ann"}'), output_cls=Person)
+        synthesizer = get_response_synthesizer(
+            word_llm(lambda call: 'Here: {"name": "Ann"}'), output_cls=Person
+        )
         return RetrieverQueryEngine(ListRetriever(nodes("a")), synthesizer)
 
     answer = engine().query("Who?")
     assert (answer.response, str(answer)) == (Person(name="Ann"), '{"name":"Ann","born":null}')
     selector = LLMSingleSelector(word_llm(["1"]), embed_model=HashEmbedding())
-    routed = RouterQueryEngine(selector, [QueryEngineTool.from_defaults(engine())], word_llm([])).query("Who?")
+    routed = RouterQueryEngine(selector, [QueryEngineTool.from_defaults(engine())], word_llm([])).query(
+        "Who?"
+    )
     assert (routed.metadata["output"], routed.metadata["selector_result"].ind) == (Person(name="Ann"), 0)
     stream = engine().stream_query("Who?")
     assert [piece for piece in stream if piece] == ['{"name":"Ann","born":null}']
     assert stream.extra["output"] == Person(name="Ann")
 
 
-@pytest.mark.parametrize(("reply", "says"), [("It was Ann.", "no JSON"), ('{"born": 1815}', "name: Field required")])
+@pytest.mark.parametrize(
+    ("reply", "says"), [("It was Ann.", "no JSON"), ('{"born": 1815}', "name: Field required")]
+)
 def test_answer_of_another_form_is_an_error_that_says_why(reply: str, says: str) -> None:
     synthesizer = get_response_synthesizer(word_llm([reply]), output_cls=Person)
     with pytest.raises(LLMProtocolError, match=f"Person.*{says}") as caught:
@@ -169,5 +182,7 @@ def test_without_async_one_call_is_made_after_the_other() -> None:
             running -= 1
         return "x"
 
-    get_response_synthesizer(word_llm(rule), "accumulate", use_async=False).synthesize("What?", nodes(*"abcdef"))
+    get_response_synthesizer(word_llm(rule), "accumulate", use_async=False).synthesize(
+        "What?", nodes(*"abcdef")
+    )
     assert most == 1

@@ -1,4 +1,5 @@
-"""What a synthesizer says to its model, and how a script changes it; what of a passage's metadata a model sees."""
+"""What a synthesizer says to its model, and how a script changes it; what of a passage's metadata a model
+sees."""
 
 from __future__ import annotations
 
@@ -53,14 +54,18 @@ def test_updated_prompts_are_used_from_then_on() -> None:
     synthesizer.update_prompts({"text_qa_template": PromptTemplate('{"q": "{query_str}"} {context_str}')})
     synthesizer.synthesize("What?", nodes("a", "b"))
     assert prompts(llm) == ["text_qa", "refine"]
-    assert llm.calls[0].messages[0].content == f'{{"q": "What?"}} {OPENING}\n[1] book.pdf, page 1\na\n{CLOSING}'
+    assert (
+        llm.calls[0].messages[0].content == f'{{"q": "What?"}} {OPENING}\n[1] book.pdf, page 1\na\n{CLOSING}'
+    )
     assert synthesizer.get_prompts()["refine_template"] is REFINE
 
 
 def test_unknown_prompt_is_refused_and_known_ones_are_named() -> None:
     synthesizer = Synthesizer(word_llm([]), "refine")
     with pytest.raises(ValueError, match=r"summary_template.*refine_template.*text_qa_template"):
-        synthesizer.update_prompts({"summary_template": PromptTemplate("x"), "text_qa_template": PromptTemplate("y")})
+        synthesizer.update_prompts(
+            {"summary_template": PromptTemplate("x"), "text_qa_template": PromptTemplate("y")}
+        )
     assert synthesizer.get_prompts()["text_qa_template"] is TEXT_QA
 
 
@@ -78,7 +83,9 @@ def test_a_template_does_the_task_of_its_place(mode: str, slot: str, name: str) 
     llm = word_llm(counting())
     chat = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "own {query_str}")])
     synthesizer = Synthesizer(llm, mode)
-    synthesizer.update_prompts({slot: SelectorPromptTemplate(PromptTemplate("other"), [(lambda model: model is llm, chat)])})
+    synthesizer.update_prompts(
+        {slot: SelectorPromptTemplate(PromptTemplate("other"), [(lambda model: model is llm, chat)])}
+    )
     synthesizer.synthesize("What?", nodes("a"))
     assert prompts(llm) == [name]
     assert [message.content for message in llm.calls[0].messages] == ["Be brief.", "own What?"]
@@ -89,7 +96,9 @@ def test_a_template_does_the_task_of_its_place(mode: str, slot: str, name: str) 
     [("refine", ["text_qa", "refine"]), ("tree_summarize", ["summary"]), ("generation", ["simple"])],
 )
 def test_each_template_given_is_used_in_its_place(mode: str, slots: list[str]) -> None:
-    wording = {f"{slot}_template": PromptTemplate(slot) for slot in ("text_qa", "refine", "summary", "simple")}
+    wording = {
+        f"{slot}_template": PromptTemplate(slot) for slot in ("text_qa", "refine", "summary", "simple")
+    }
     index = VectorStoreIndex([TextNode("a"), TextNode("b")], embed_model=HashEmbedding())
 
     def made(llm: ScriptedLLM) -> list[Synthesizer | RetrieverQueryEngine]:
@@ -128,7 +137,10 @@ def test_quoting_reader_answers_with_any_prompt() -> None:
 def test_without_a_model_that_of_the_settings_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = word_llm(["said"])
     monkeypatch.setattr(Settings, "llm", llm)
-    assert get_response_synthesizer(response_mode="generation").synthesize("What?", nodes("a")).response == "said"
+    assert (
+        get_response_synthesizer(response_mode="generation").synthesize("What?", nodes("a")).response
+        == "said"
+    )
     monkeypatch.setattr(Settings, "llm", None)
     assert isinstance(get_response_synthesizer().llm, ExtractiveLLM)
 
@@ -144,7 +156,9 @@ def test_further_sources_are_given_and_not_read() -> None:
 
 def test_an_answer_goes_on_from_an_earlier_one() -> None:
     llm = word_llm(counting())
-    response = get_response_synthesizer(llm, "refine").synthesize("What?", nodes("a", "b"), prev_response="before")
+    response = get_response_synthesizer(llm, "refine").synthesize(
+        "What?", nodes("a", "b"), prev_response="before"
+    )
     assert (response.response, prompts(llm)) == ("A2", ["refine", "refine"])
     assert [call.variables["existing_answer"] for call in llm.calls] == ["before", "A1"]
     assert get_response_synthesizer(llm).synthesize("What?", [], prev_response="before").response == "before"
@@ -173,8 +187,14 @@ def test_an_answer_can_be_awaited() -> None:
 def test_model_sees_non_file_metadata_in_the_node_s_template() -> None:
     metadata = {"file_name": "a.pdf", "page_label": "3", "title": "A", "year": "1871", "secret": "x"}
     plain = TextNode("text", metadata=metadata, excluded_llm_metadata_keys=("secret",))
-    own = TextNode("text", metadata={"year": "{content}"}, template=Template("<{metadata_str}> {content}", "{key}={value}"))
-    made = passages_from([NodeWithScore(plain), NodeWithScore(own), NodeWithScore(TextNode("text", metadata={"path": "a"}))])
+    own = TextNode(
+        "text",
+        metadata={"year": "{content}"},
+        template=Template("<{metadata_str}> {content}", "{key}={value}"),
+    )
+    made = passages_from(
+        [NodeWithScore(plain), NodeWithScore(own), NodeWithScore(TextNode("text", metadata={"path": "a"}))]
+    )
     assert [str(passage) for passage in made] == [
         "[1] a.pdf, page 3\nyear: 1871\n\ntext",
         "[2]\n<year={content}> text",

@@ -23,9 +23,13 @@ from tests.word_tokenizer import WordTokenizer
 
 def tree(words: int, sizes: Sequence[int] = (16, 8, 2)) -> list[TextNode]:
     text = " ".join(f"w{number}" for number in range(words))
-    parser = HierarchicalNodeParser(list(sizes), chunk_overlap=0, tokenizer=WordTokenizer(), include_metadata=False)
+    parser = HierarchicalNodeParser(
+        list(sizes), chunk_overlap=0, tokenizer=WordTokenizer(), include_metadata=False
+    )
     nodes = list(parser([Document(text, "d")]))
-    return [replace(node, metadata={"file_name": "d.txt", "place": node.start_char_idx or 0}) for node in nodes]
+    return [
+        replace(node, metadata={"file_name": "d.txt", "place": node.start_char_idx or 0}) for node in nodes
+    ]
 
 
 def docstore(nodes: Sequence[TextNode]) -> SimpleDocumentStore:
@@ -40,8 +44,11 @@ def merged(
     return AutoMergingRetriever(Finding(*found), docstore(nodes), ratio).retrieve("?")
 
 
-def by_hand(nodes: Sequence[TextNode], found: Sequence[tuple[str, float]], ratio: float) -> list[tuple[str, float]]:
-    """The rule, done slowly and in other words: looks through all nodes for what lies between, and for each parent."""
+def by_hand(
+    nodes: Sequence[TextNode], found: Sequence[tuple[str, float]], ratio: float
+) -> list[tuple[str, float]]:
+    """The rule, done slowly and in other words: looks through all nodes for what lies between, and for each
+    parent."""
     hits, filled = list(found), set()
     while True:
         start = list(hits)
@@ -49,13 +56,16 @@ def by_hand(nodes: Sequence[TextNode], found: Sequence[tuple[str, float]], ratio
         for place, (id_, score) in enumerate(start):
             longer.append((id_, score))
             for node in nodes:
-                is_between = place + 1 < len(start) and node.prev_id == id_ and node.next_id == start[place + 1][0]
+                is_between = (
+                    place + 1 < len(start) and node.prev_id == id_ and node.next_id == start[place + 1][0]
+                )
                 if is_between and node.id_ not in filled and node.id_ not in dict(start):
                     longer.append((node.id_, (score + start[place + 1][1]) / 2))
                     filled.add(node.id_)
         hits = longer
         for parent in sorted(
-            nodes, key=lambda node: min([longer.index(h) for h in longer if h[0] in node.child_ids], default=-1)
+            nodes,
+            key=lambda node: min([longer.index(h) for h in longer if h[0] in node.child_ids], default=-1),
         ):
             children = [hit for hit in longer if hit[0] in parent.child_ids]
             if parent.child_ids and len(children) / len(parent.child_ids) > ratio:
@@ -66,7 +76,12 @@ def by_hand(nodes: Sequence[TextNode], found: Sequence[tuple[str, float]], ratio
             return sorted(hits, key=lambda hit: -hit[1])
 
 
-@given(st.integers(1, 60), st.integers(0, 2**32), st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.99]), st.floats(0.05, 1))
+@given(
+    st.integers(1, 60),
+    st.integers(0, 2**32),
+    st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.99]),
+    st.floats(0.05, 1),
+)
 def test_it_gives_what_the_rule_gives_by_hand(words: int, seed: int, ratio: float, share: float) -> None:
     nodes = tree(words)
     chance = random.Random(seed)
@@ -84,10 +99,15 @@ def test_parent_replaces_more_than_the_share_of_its_children() -> None:
     root, *leaves = nodes
     assert len(root.child_ids) == 4
     scores = [(leaves[0], 0.9), (leaves[2], 0.1)]
-    assert pairs(merged(nodes, [(leaves[0], 0.9), (leaves[3], 0.1)])) == [(leaves[0].id_, 0.9), (leaves[3].id_, 0.1)]
+    assert pairs(merged(nodes, [(leaves[0], 0.9), (leaves[3], 0.1)])) == [
+        (leaves[0].id_, 0.9),
+        (leaves[3].id_, 0.1),
+    ]
     filled_in = merged(nodes, scores)  # three of four with the one between
     assert pairs(filled_in) == [(root.id_, pytest.approx(0.5))]
-    assert merged(nodes, [(leaves[0], 0.9), (leaves[3], 0.2), (leaves[1], None)])[0].score == pytest.approx(1.1 / 3)
+    assert merged(nodes, [(leaves[0], 0.9), (leaves[3], 0.2), (leaves[1], None)])[0].score == pytest.approx(
+        1.1 / 3
+    )
 
 
 def test_parents_merge_on_into_their_own_parent() -> None:
@@ -156,9 +176,13 @@ def test_gap_that_is_an_only_child_is_filled_once_and_merged() -> None:
         ({"x": "a", "a": "b", "b": "a"}, "x", "b"),
     ],
 )
-def test_links_that_go_in_circles_end_and_lose_nothing(parents: dict[str, str], found: str, expected: str) -> None:
+def test_links_that_go_in_circles_end_and_lose_nothing(
+    parents: dict[str, str], found: str, expected: str
+) -> None:
     nodes = {
-        id_: TextNode(id_, id_, parent_id=above, child_ids=tuple(below for below in parents if parents[below] == id_))
+        id_: TextNode(
+            id_, id_, parent_id=above, child_ids=tuple(below for below in parents if parents[below] == id_)
+        )
         for id_, above in parents.items()
     }
     hits = merged(list(nodes.values()), [(nodes[id_], 0.5) for id_ in found], 0.4)

@@ -14,13 +14,18 @@ A, B, C = (TextNode(f"text of {id_}", id_) for id_ in "abc")
 
 
 def test_index_node_is_replaced_by_its_object_with_its_score() -> None:
-    assert pairs(Finding((IndexNode("to a", "i", obj=A), 0.7), (B, 0.6)).retrieve("?")) == [("a", 0.7), ("b", 0.6)]
+    assert pairs(Finding((IndexNode("to a", "i", obj=A), 0.7), (B, 0.6)).retrieve("?")) == [
+        ("a", 0.7),
+        ("b", 0.6),
+    ]
 
 
 def test_a_score_of_zero_stays_zero_and_only_no_score_is_one() -> None:
     for score, expected in ((0.0, 0.0), (-0.5, -0.5), (None, 1.0)):
         assert pairs(Finding((IndexNode("to a", "i", obj=A), score)).retrieve("?")) == [("a", expected)]
-    assert pairs(Finding((IndexNode("to a", "i", obj=NodeWithScore(A, 0.25)), 0.9)).retrieve("?")) == [("a", 0.25)]
+    assert pairs(Finding((IndexNode("to a", "i", obj=NodeWithScore(A, 0.25)), 0.9)).retrieve("?")) == [
+        ("a", 0.25)
+    ]
 
 
 def test_retriever_object_gets_the_question_and_its_scores_stay() -> None:
@@ -31,8 +36,12 @@ def test_retriever_object_gets_the_question_and_its_scores_stay() -> None:
 
 
 def test_query_engine_object_answers_in_place_of_its_node() -> None:
-    found = Finding((IndexNode("about x", "i", {"k": "v"}, obj=Answering("An answer")), 0.0)).retrieve("What?")
-    assert [(hit.text, hit.score, hit.node_id, hit.metadata) for hit in found] == [("An answer to What?", 0.0, "i", {"k": "v"})]
+    found = Finding((IndexNode("about x", "i", {"k": "v"}, obj=Answering("An answer")), 0.0)).retrieve(
+        "What?"
+    )
+    assert [(hit.text, hit.score, hit.node_id, hit.metadata) for hit in found] == [
+        ("An answer to What?", 0.0, "i", {"k": "v"})
+    ]
 
 
 def test_chained_index_nodes_are_followed_and_circles_end() -> None:
@@ -59,7 +68,10 @@ def test_self_referring_retrievers_and_engines_end_at_the_node() -> None:
     second.found = [NodeWithScore(B, 0.5), NodeWithScore(IndexNode("back", "back", obj=first), 0.4)]
     assert pairs(first.retrieve("?")) == [("b", 0.5), ("back", 0.4), ("a", 0.6)]
     own.found = [NodeWithScore(IndexNode("again", "i", obj=Engine("")), 0.7), NodeWithScore(A, 0.6)]
-    assert [(hit.text, hit.score) for hit in own.retrieve("?")] == [("again + text of a", 0.7), ("text of a", 0.6)]
+    assert [(hit.text, hit.score) for hit in own.retrieve("?")] == [
+        ("again + text of a", 0.7),
+        ("text of a", 0.6),
+    ]
     own.found = [NodeWithScore(IndexNode("again", "i", obj=Plain()), 0.7), NodeWithScore(A, 0.6)]
     assert pairs(own.retrieve("?")) == [("i", 0.7), ("a", 0.6)]
 
@@ -120,7 +132,10 @@ def test_custom_retriever_needs_only_the_question_and_no_name() -> None:
             yield NodeWithScore(TextNode(query_bundle.query_str, "n"), 0.5)
 
     with span("root") as root:
-        assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == ["What?", "And?"]
+        assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == [
+            "What?",
+            "And?",
+        ]
     assert [step.facts["retriever"] for step in root.spans("retrieve")] == ["custom", "named"]
 
 

@@ -38,7 +38,11 @@ def fused(
     lists: Sequence[dict[str, float | None]] = (R1, R2),
 ) -> list[tuple[str, float]]:
     retriever = QueryFusionRetriever(
-        [Fixed(scores) for scores in lists], mode=mode, similarity_top_k=top_k, num_queries=1, retriever_weights=weights
+        [Fixed(scores) for scores in lists],
+        mode=mode,
+        similarity_top_k=top_k,
+        num_queries=1,
+        retriever_weights=weights,
     )
     return [(hit.node.id_, round(hit.get_score(), 4)) for hit in retriever.retrieve("a question")]
 
@@ -91,8 +95,13 @@ def test_all_retrievers_are_asked_the_same_question() -> None:
 scored = st.dictionaries(st.sampled_from("abcdef"), st.floats(-5, 5), max_size=6)
 
 
-@given(st.lists(scored, min_size=1, max_size=3), st.sampled_from(["reciprocal_rerank", "relative_score", "dist_based_score"]))
-def test_every_passage_comes_once_best_first_within_the_scale(lists: list[dict[str, float]], mode: FusionMode) -> None:
+@given(
+    st.lists(scored, min_size=1, max_size=3),
+    st.sampled_from(["reciprocal_rerank", "relative_score", "dist_based_score"]),
+)
+def test_every_passage_comes_once_best_first_within_the_scale(
+    lists: list[dict[str, float]], mode: FusionMode
+) -> None:
     hits = [
         [NodeWithScore(TextNode(id_, id_), s) for id_, s in sorted(scores.items(), key=lambda item: -item[1])]
         for scores in lists
@@ -114,7 +123,10 @@ class ByQuestion(BaseRetriever):
         self._found = found
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        return [NodeWithScore(TextNode(id_, id_), score) for id_, score in self._found.get(query.query_str, {}).items()]
+        return [
+            NodeWithScore(TextNode(id_, id_), score)
+            for id_, score in self._found.get(query.query_str, {}).items()
+        ]
 
 
 ONE = ByQuestion({"q": {"a": 0.9, "b": 0.5}, "q1": {"b": 0.8, "c": 0.2}, "q2": {"c": 0.7}})
@@ -122,7 +134,9 @@ OTHER = ByQuestion({"q": {"c": 4.0}, "q1": {"a": 3.0, "d": 1.0}, "q2": {}})
 
 
 def fuse_scores(llm: ScriptedLLM, mode: FusionMode, num_queries: int = 3) -> dict[str, float]:
-    retriever = QueryFusionRetriever([ONE, OTHER], llm, mode=mode, similarity_top_k=9, num_queries=num_queries)
+    retriever = QueryFusionRetriever(
+        [ONE, OTHER], llm, mode=mode, similarity_top_k=9, num_queries=num_queries
+    )
     return {hit.node.id_: hit.get_score() for hit in retriever.retrieve("q")}
 
 
@@ -136,7 +150,9 @@ def test_every_retriever_gets_the_question_and_generated_ones() -> None:
 
 def test_relative_scores_are_shared_by_retrievers_and_questions() -> None:
     # six lists: a 1, b 0 | c 1 | b 1, c 0 | a 1, d 0 | c 1 | nothing; each counts a sixth
-    assert fuse_scores(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx({"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0})
+    assert fuse_scores(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx(
+        {"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0}
+    )
 
 
 def test_distance_based_scores_are_shared_by_questions_too() -> None:
@@ -201,7 +217,9 @@ def test_retrievers_run_in_parallel_or_in_turn_on_request() -> None:
         QueryFusionRetriever([Waiting(R1) for _ in range(3)], num_queries=1, use_async=False).retrieve("q")
 
 
-@pytest.mark.parametrize(("argument", "message"), [({"num_queries": 0}, "num_queries"), ({"mode": "rrf"}, "reciprocal_rerank")])
+@pytest.mark.parametrize(
+    ("argument", "message"), [({"num_queries": 0}, "num_queries"), ({"mode": "rrf"}, "reciprocal_rerank")]
+)
 def test_arguments_that_mean_nothing_are_refused(argument: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         QueryFusionRetriever([Fixed(R1)], **argument)

@@ -36,10 +36,14 @@ class Constant:
         return self.embed_passages([text])[0]
 
 
-def filled(passages: dict[str, tuple[str, tuple[float, float]]], store: MemoryStore | None = None) -> MemoryStore:
+def filled(
+    passages: dict[str, tuple[str, tuple[float, float]]], store: MemoryStore | None = None
+) -> MemoryStore:
     store = MemoryStore() if store is None else store
     for id_, (text, vector) in passages.items():
-        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
+        store.upsert(
+            Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))]
+        )
     return store
 
 
@@ -101,7 +105,8 @@ def test_score_mixes_cosine_and_relative_bm25_in_proportion() -> None:
     store = filled(PASSAGES)
     bm25 = {hit.node.id_: hit.get_score() for hit in store.keyword_search(QUESTION, 9)}
     expected = {
-        id_: 0.7 * max(vector[0], 0.0) + 0.3 * bm25.get(id_, 0.0) / max(bm25.values()) for id_, (_, vector) in PASSAGES.items()
+        id_: 0.7 * max(vector[0], 0.0) + 0.3 * bm25.get(id_, 0.0) / max(bm25.values())
+        for id_, (_, vector) in PASSAGES.items()
     }
     found = HybridRetriever(store, Constant(), 5, cosine_share=0.7).retrieve(QUESTION)
     assert [hit.node.id_ for hit in found] == sorted(expected, key=lambda id_: -expected[id_])
@@ -130,7 +135,11 @@ def test_trace_has_cosine_and_bm25_of_hits_and_near_misses() -> None:
 
 def test_keyword_hit_has_its_cosine_and_bm25_below_pool_is_none() -> None:
     """With a pool of 2, "word" and "near" are among one side's best two only."""
-    passages = {**PASSAGES, "word": ("invoice E-4711 invoice E-4711", (-0.6, 0.8)), "third": ("E-4711", (-0.8, 0.6))}
+    passages = {
+        **PASSAGES,
+        "word": ("invoice E-4711 invoice E-4711", (-0.6, 0.8)),
+        "third": ("E-4711", (-0.8, 0.6)),
+    }
     with span("query") as root:
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=0.0).retrieve(QUESTION)
     (step,) = root.spans("retrieve")
@@ -147,7 +156,13 @@ def plans(passages: int) -> MemoryStore:
     store, text = MemoryStore(), "the deductible is due in"
     for name, vector in (("Acme_Plus_Details.pdf", (1.0, 0.0)), ("Acme_Standard_Details.pdf", (0.85, 0.527))):
         nodes = [
-            TextNode(f"{text} year {at}", f"{name} {at}", {"file_name": name}, name, embedding=np.array(vector, np.float32))
+            TextNode(
+                f"{text} year {at}",
+                f"{name} {at}",
+                {"file_name": name},
+                name,
+                embedding=np.array(vector, np.float32),
+            )
             for at in range(passages)
         ]
         store.upsert(Document(text, id_=name), nodes)
@@ -212,14 +227,19 @@ def test_passages_weaker_in_score_and_cosine_drop_on_request() -> None:
 
 def test_the_best_stays_though_nothing_speaks_for_it() -> None:
     store = filled({"opposite": ("the weather is fine", (-1.0, 0.0))})
-    assert [hit.node.id_ for hit in HybridRetriever(store, Constant(), 5, weaker=False).retrieve(QUESTION)] == ["opposite"]
+    assert [
+        hit.node.id_ for hit in HybridRetriever(store, Constant(), 5, weaker=False).retrieve(QUESTION)
+    ] == ["opposite"]
     assert HybridRetriever(MemoryStore(), Constant(), 5, weaker=False).retrieve(QUESTION) == []
 
 
 def around(count: int) -> dict[str, tuple[str, tuple[float, float]]]:
     """Passages that are nearer and nearer to the question by meaning, every fourth one on its other side."""
     angles = np.linspace(1.4, 0.2, count) * np.where(np.arange(count) % 4, 1, -1)
-    return {f"n{at}": ("the weather is fine", (float(np.cos(each)), float(np.sin(each)))) for at, each in enumerate(angles)}
+    return {
+        f"n{at}": ("the weather is fine", (float(np.cos(each)), float(np.sin(each))))
+        for at, each in enumerate(angles)
+    }
 
 
 def test_feedback_prefers_passages_like_the_best_tenth() -> None:
@@ -230,18 +250,25 @@ def test_feedback_prefers_passages_like_the_best_tenth() -> None:
     like = vectors @ vectors[np.argsort(-own)[:LIKED]].mean(axis=0)
     expected = (own + share * feedback * np.maximum(like, 0)) / (1 + share * feedback)
     assert np.argsort(-expected).tolist() != np.argsort(-own).tolist()
-    retriever = HybridRetriever(filled(passages), Constant(), count, pool=count, cosine_share=share, feedback=feedback)
+    retriever = HybridRetriever(
+        filled(passages), Constant(), count, pool=count, cosine_share=share, feedback=feedback
+    )
     found = retriever.retrieve(QUESTION)
     assert [hit.node.id_ for hit in found] == [f"n{at}" for at in np.argsort(-expected)]
     assert [hit.score for hit in found] == pytest.approx(sorted(expected, reverse=True), abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    "store", [filled(around(9)), filled({**around(30), "word": (QUESTION, (1.0, 0.0))}, Damaged())], ids=["few", "damaged"]
+    "store",
+    [filled(around(9)), filled({**around(30), "word": (QUESTION, (1.0, 0.0))}, Damaged())],
+    ids=["few", "damaged"],
 )
 def test_few_passages_or_damaged_vectors_disable_feedback(store: MemoryStore) -> None:
     plain, fed = (
-        [(hit.node.id_, hit.score) for hit in HybridRetriever(store, Constant(), 9, feedback=each).retrieve(QUESTION)]
+        [
+            (hit.node.id_, hit.score)
+            for hit in HybridRetriever(store, Constant(), 9, feedback=each).retrieve(QUESTION)
+        ]
         for each in (0.0, 1.0)
     )
     assert fed == plain != []
@@ -250,7 +277,10 @@ def test_few_passages_or_damaged_vectors_disable_feedback(store: MemoryStore) ->
 def test_what_is_far_weaker_is_so_without_feedback() -> None:
     store = filled({**WEAKER, **{f"like far {at}": ("the weather", (0.3, 0.954)) for at in range(30)}})
     plain, fed = (
-        {hit.node.id_ for hit in HybridRetriever(store, Constant(), 9, feedback=each, weaker=False).retrieve(QUESTION)}
+        {
+            hit.node.id_
+            for hit in HybridRetriever(store, Constant(), 9, feedback=each, weaker=False).retrieve(QUESTION)
+        }
         for each in (0.0, 20.0)
     )
     assert fed == plain == {"best", "words", "near"}
@@ -279,8 +309,14 @@ def test_the_callers_question_is_left_as_it_is() -> None:
 
 def test_misspelt_question_retains_its_texts_and_vector() -> None:
     embedder, store = HuggingFaceEmbedding(), MemoryStore()
-    for id_, text in (("painted", "Ada Penrose painted the lighthouse."), ("barrels", "The cellar holds barrels of cider.")):
-        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
+    for id_, text in (
+        ("painted", "Ada Penrose painted the lighthouse."),
+        ("barrels", "The cellar holds barrels of cider."),
+    ):
+        store.upsert(
+            Document(text, id_=f"of {id_}"),
+            [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])],
+        )
     retriever = HybridRetriever(store, embedder, 2, weaker=True)
 
     def scores(question: str, *texts: str, vector: Any = None) -> dict[str, float | None]:

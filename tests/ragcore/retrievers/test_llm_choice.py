@@ -12,7 +12,11 @@ from tests.ragcore.response_synthesizers.doubles import UnlockedLLM
 
 def test_texts_are_judged_in_batches_and_the_best_come_first() -> None:
     replies = iter(
-        ["Doc: 2, Relevance: 5\nDoc: 1, Relevance: 2", "Doc: 2, Relevance: 8", "Doc: 1, Relevance: 5\nDoc: 2, Relevance: 9"]
+        [
+            "Doc: 2, Relevance: 5\nDoc: 1, Relevance: 2",
+            "Doc: 2, Relevance: 8",
+            "Doc: 1, Relevance: 5\nDoc: 2, Relevance: 9",
+        ]
     )
     llm = ScriptedLLM(lambda call: next(replies))
     assert choose_texts(llm, "Q?", list("abcde"), 2, workers=1) == [(3, 8), (1, 5), (4, 5), (0, 2)]

@@ -65,7 +65,12 @@ def test_what_is_far_behind_by_its_scaled_cosine_is_left_out(store: MemoryStore)
 
 
 def test_scaled_cosines_go_from_0_to_1() -> None:
-    assert min_max({"a": 0.7, "b": 0.9, "c": 0.75, "d": None}) == {"a": 0, "b": 1, "c": pytest.approx(0.25), "d": None}
+    assert min_max({"a": 0.7, "b": 0.9, "c": 0.75, "d": None}) == {
+        "a": 0,
+        "b": 1,
+        "c": pytest.approx(0.25),
+        "d": None,
+    }
     assert min_max({"a": 0.8}) == {"a": 1.0}
     assert min_max({"a": None}) == {"a": None}
     assert min_max({}) == {}

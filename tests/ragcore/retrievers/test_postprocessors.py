@@ -7,5 +7,8 @@ def test_the_cutoff_keeps_what_is_at_least_as_near() -> None:
     unscored = NodeWithScore(TextNode("unscored", "unscored"))
     kept = SimilarityPostprocessor(similarity_cutoff=0.4).postprocess_nodes([*hits, unscored])
     assert [hit.node.id_ for hit in kept] == ["4", "5", "6", "7"]
-    assert SimilarityPostprocessor(similarity_cutoff=None).postprocess_nodes([*hits, unscored]) == [*hits, unscored]
+    assert SimilarityPostprocessor(similarity_cutoff=None).postprocess_nodes([*hits, unscored]) == [
+        *hits,
+        unscored,
+    ]
     assert SimilarityPostprocessor().postprocess_nodes([*hits, unscored]) == hits

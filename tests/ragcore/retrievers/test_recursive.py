@@ -20,14 +20,19 @@ def to(index_id: str) -> IndexNode:
 def test_nodes_retrievers_and_engines_are_followed_in_order() -> None:
     root = Finding((to("inner"), 0.9), (to("engine"), 0.8), (to("node"), 0.0), (B, 0.6))
     inner = Finding((A, 0.3))
-    found = RecursiveRetriever("root", {"root": root, "inner": inner}, {"engine": Answering("Yes")}, {"node": B}).retrieve("Q?")
+    found = RecursiveRetriever(
+        "root", {"root": root, "inner": inner}, {"engine": Answering("Yes")}, {"node": B}
+    ).retrieve("Q?")
     assert pairs(found) == [("a", 0.3), ("to engine", 0.8), ("b", 0.0)]
     assert found[1].text == "Yes to Q?"
     assert inner.asked == ["Q?"]
 
 
 def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
-    first, second = Finding((A, 0.5), (to("second"), 0.4)), Finding((to("first"), 0.3), (B, 0.2), (to("second"), 0.1))
+    first, second = (
+        Finding((A, 0.5), (to("second"), 0.4)),
+        Finding((to("first"), 0.3), (B, 0.2), (to("second"), 0.1)),
+    )
     with span("root") as root:
         found = RecursiveRetriever("first", {"first": first, "second": second}).retrieve("?")
     assert pairs(found) == [("a", 0.5), ("b", 0.2)]
@@ -36,7 +41,9 @@ def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
 
 
 def test_a_node_that_names_another_is_followed_on() -> None:
-    found = RecursiveRetriever("r", {"r": Finding((to("n"), None))}, node_dict={"n": to("m"), "m": A}).retrieve("?")
+    found = RecursiveRetriever(
+        "r", {"r": Finding((to("n"), None))}, node_dict={"n": to("m"), "m": A}
+    ).retrieve("?")
     assert pairs(found) == [("a", None)]
     circle = RecursiveRetriever("r", {"r": Finding((to("n"), 1.0))}, node_dict={"n": to("n")})
     assert circle.retrieve("?") == []
@@ -52,7 +59,10 @@ def test_ids_that_lead_nowhere_or_to_two_things_are_said() -> None:
 
 
 def test_small_passages_of_two_sizes_lead_to_their_large_one() -> None:
-    documents = [Document("One boat is red. Two boats are green. " * 9, id_="long"), Document("A gull.", id_="short")]
+    documents = [
+        Document("One boat is red. Two boats are green. " * 9, id_="long"),
+        Document("A gull.", id_="short"),
+    ]
     large = SentenceSplitter(200, 0).get_nodes_from_documents(documents)
     small = [
         IndexNode.from_text_node(part, node.id_)
@@ -62,7 +72,9 @@ def test_small_passages_of_two_sizes_lead_to_their_large_one() -> None:
     ]
     assert len({node.id_ for node in small}) < len(small)
     index = VectorStoreIndex(small, embed_model=HashEmbedding(64))
-    retriever = RecursiveRetriever("small", {"small": index.as_retriever()}, node_dict={node.id_: node for node in large})
+    retriever = RecursiveRetriever(
+        "small", {"small": index.as_retriever()}, node_dict={node.id_: node for node in large}
+    )
     assert next(hit.text for hit in retriever.retrieve("A gull.")) == "A gull."
     with pytest.raises(ValueError, match="two nodes have the id"):
         VectorStoreIndex([small[0], replace(small[0], index_id="other")], embed_model=HashEmbedding(64))

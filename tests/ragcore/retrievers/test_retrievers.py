@@ -47,7 +47,10 @@ def store() -> MemoryStore:
     store = MemoryStore()
     for word in PLACES:
         vector = Compass().embed_query(word)
-        store.upsert(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
+        store.upsert(
+            Document(word, id_=word),
+            [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)],
+        )
     return store
 
 
@@ -72,7 +75,9 @@ def test_several_texts_are_embedded_together_and_averaged(store: MemoryStore) ->
 
 def test_a_bundles_own_vector_is_used_as_it_is(store: MemoryStore) -> None:
     embedder = Compass()
-    found = VectorIndexRetriever(store, embedder, 1).retrieve(QueryBundle("north", embedding=np.array([5, 0], np.float32)))
+    found = VectorIndexRetriever(store, embedder, 1).retrieve(
+        QueryBundle("north", embedding=np.array([5, 0], np.float32))
+    )
     assert hits(found) == [("east/0", 1.0)]
     assert embedder.calls == []
 
@@ -115,7 +120,11 @@ def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
 
 
 def test_bm25_searches_an_index_a_list_or_a_document_store() -> None:
-    nodes = [TextNode("the north wind", "n", {"side": 1}), TextNode("the south wind blows", "s"), TextNode("a boat", "b")]
+    nodes = [
+        TextNode("the north wind", "n", {"side": 1}),
+        TextNode("the south wind blows", "s"),
+        TextNode("a boat", "b"),
+    ]
     docstore = SimpleDocumentStore()
     docstore.add_documents([*nodes, Document("the north wind, whole", id_="d")])
     expected = hits(BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=3).retrieve("north wind"))
@@ -123,13 +132,20 @@ def test_bm25_searches_an_index_a_list_or_a_document_store() -> None:
     assert expected[0][1] > expected[1][1]
     for made in (
         BM25Retriever.from_defaults(docstore=docstore, similarity_top_k=3),
-        BM25Retriever.from_defaults(index=VectorStoreIndex(nodes, embed_model=HashEmbedding(8)), similarity_top_k=3),
+        BM25Retriever.from_defaults(
+            index=VectorStoreIndex(nodes, embed_model=HashEmbedding(8)), similarity_top_k=3
+        ),
         BM25Retriever.from_defaults(SummaryIndex(nodes), similarity_top_k=3),
     ):
         assert hits(made.retrieve("north wind")) == expected
-    assert hits(BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=1).retrieve("north wind")) == expected[:1]
+    assert (
+        hits(BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=1).retrieve("north wind"))
+        == expected[:1]
+    )
     filters = MetadataFilters([MetadataFilter("side", 1)])
-    assert [hit.id_ for hit in BM25Retriever.from_defaults(nodes=nodes, filters=filters).retrieve("wind")] == ["n"]
+    assert [
+        hit.id_ for hit in BM25Retriever.from_defaults(nodes=nodes, filters=filters).retrieve("wind")
+    ] == ["n"]
     assert BM25Retriever.from_defaults(nodes=[]).retrieve("wind") == []
     for given in ({}, {"nodes": nodes, "docstore": docstore}):
         with pytest.raises(ValueError, match="one of index, nodes and docstore"):

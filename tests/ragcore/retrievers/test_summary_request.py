@@ -17,7 +17,11 @@ from ragcore.vector_stores.memory import MemoryStore
 
 EMBEDDER = HashEmbedding()
 TEXTS = {
-    "rail": ["the railway climbs the cliff", "the railway has two cars on the cliff", "a gull stole a sandwich"],
+    "rail": [
+        "the railway climbs the cliff",
+        "the railway has two cars on the cliff",
+        "a gull stole a sandwich",
+    ],
     "oven": ["the oven bakes bread at dawn", "bread leaves the oven warm", "the cat sleeps"],
 }
 
@@ -67,17 +71,28 @@ def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
 def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> None:
     question = "Summarise what the documents say about bread"
     found = overview(store, 2).retrieve(question)
-    assert [hit.node.id_ for hit in found] == [hit.node.id_ for hit in HybridRetriever(store, EMBEDDER, 2).retrieve(question)]
+    assert [hit.node.id_ for hit in found] == [
+        hit.node.id_ for hit in HybridRetriever(store, EMBEDDER, 2).retrieve(question)
+    ]
     assert {hit.node.ref_doc_id for hit in found} == {"oven"}
 
 
 def test_a_summary_of_a_document_by_its_name_looks_at_no_other(store: MemoryStore) -> None:
     store.upsert(
         Document("the oven is a stove", id_="named", metadata={"file_name": "cliff railway.txt"}),
-        [TextNode("the oven is a stove", id_="named-0", ref_doc_id="named", embedding=EMBEDDER.embed_passages(["stove"])[0])],
+        [
+            TextNode(
+                "the oven is a stove",
+                id_="named-0",
+                ref_doc_id="named",
+                embedding=EMBEDDER.embed_passages(["stove"])[0],
+            )
+        ],
     )
     assert [hit.node.id_ for hit in overview(store, 3).retrieve("Summarise the cliff railway")] == ["named-0"]
-    assert [hit.node.id_ for hit in overview(store, 3, ["rail"]).retrieve("Summarise the cliff railway")] != ["named-0"]
+    assert [hit.node.id_ for hit in overview(store, 3, ["rail"]).retrieve("Summarise the cliff railway")] != [
+        "named-0"
+    ]
 
 
 def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
@@ -129,7 +144,11 @@ def test_only_documents_of_examined_passages_are_queried() -> None:
         ]
         store.upsert(Document(f"towers {number}", str(number)), nodes)
     every = len(store) // LOOKED_AT
-    ids = [id_ for document in store.documents() for id_ in super(Asked, store).passage_ids(document.id_)[::every]]
+    ids = [
+        id_
+        for document in store.documents()
+        for id_ in super(Asked, store).passage_ids(document.id_)[::every]
+    ]
     overview(store, 5).retrieve("Please summarise the documents")
     assert looked_at == ids[:: len(ids) // LOOKED_AT]
     assert len(asked) == len({id_.partition("-")[0] for id_ in looked_at}) < 2 * LOOKED_AT
@@ -143,7 +162,10 @@ def test_spreadsheet_passage_has_facts_of_its_whole_table(store: MemoryStore) ->
         for at, part in enumerate(parts)
     ]
     store.upsert(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
-    notes = {hit.node.ref_doc_id: hit.node.metadata.get(TABLE) for hit in overview(store, 1).retrieve("Fasse alles zusammen")}
+    notes = {
+        hit.node.ref_doc_id: hit.node.metadata.get(TABLE)
+        for hit in overview(store, 1).retrieve("Fasse alles zusammen")
+    }
     table = "30 Zeilen; Spalten Day, Bread; Day 2025-01-01 bis 2025-01-30; Bread 2 bis 60."
     assert notes == {"rail": None, "oven": None, "sales": table}
 
@@ -155,7 +177,9 @@ def test_more_than_40_documents_form_groups_that_name_each() -> None:
             name = f"{topic} {number}.txt"
             vector = EMBEDDER.embed_passages([f"{text} {number}"])[0]
             document = Document(text, name, metadata={"file_name": name})
-            store.upsert(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
+            store.upsert(
+                document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)]
+            )
     found = overview(store, 3).retrieve("Summarise everything")
     groups = {str(hit.node.metadata[GROUP]): str(hit.node.metadata[DOCUMENTS_OF_GROUP]) for hit in found}
     named = sorted(name for listing in groups.values() for name in listing.split(", "))
@@ -170,6 +194,11 @@ def test_text_common_to_documents_represents_none_of_them() -> None:
     for name, texts in TEXTS.items():
         texts = ["no liability is accepted for this leaflet", *texts]
         vectors = EMBEDDER.embed_passages(texts)
-        nodes = [TextNode(text, f"{name}-{at}", ref_doc_id=name, embedding=vectors[at]) for at, text in enumerate(texts)]
+        nodes = [
+            TextNode(text, f"{name}-{at}", ref_doc_id=name, embedding=vectors[at])
+            for at, text in enumerate(texts)
+        ]
         store.upsert(Document("\n".join(texts), id_=name), nodes)
-    assert not [hit for hit in overview(store, 1).retrieve("Summarise everything") if hit.node.id_.endswith("-0")]
+    assert not [
+        hit for hit in overview(store, 1).retrieve("Summarise everything") if hit.node.id_.endswith("-0")
+    ]

@@ -39,7 +39,9 @@ def test_hyde_searches_an_imagined_passage_for_the_same_question() -> None:
 
 
 def test_hyde_without_the_original_embeds_only_the_imagined() -> None:
-    assert HyDEQueryTransform(ScriptedLLM(["Rain."]), include_original=False)("Why?").embedding_strs == ("Rain.",)
+    assert HyDEQueryTransform(ScriptedLLM(["Rain."]), include_original=False)("Why?").embedding_strs == (
+        "Rain.",
+    )
 
 
 def test_hyde_with_an_empty_reply_searches_the_question() -> None:
@@ -49,7 +51,9 @@ def test_hyde_with_an_empty_reply_searches_the_question() -> None:
 @pytest.mark.parametrize("kind", [DecomposeQueryTransform, StepDecomposeQueryTransform])
 def test_decomposition_uses_the_index_summary(kind: type[DecomposeQueryTransform]) -> None:
     llm = ScriptedLLM([" Who lives in Rome? \n"])
-    changed = kind(llm).run("Who lives in Rome and in Paris?", {"index_summary": "Rome", "prev_reasoning": "- a\n- b"})
+    changed = kind(llm).run(
+        "Who lives in Rome and in Paris?", {"index_summary": "Rome", "prev_reasoning": "- a\n- b"}
+    )
     assert (changed.query_str, changed.embedding_strs) == ("Who lives in Rome?", ("Who lives in Rome?",))
     assert llm.calls[0].variables == {
         "query_str": "Who lives in Rome and in Paris?",

@@ -23,7 +23,16 @@ from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 
-MODES = ["default", "mmr", "svm", "logistic_regression", "linear_regression", "sparse", "text_search", "hybrid"]
+MODES = [
+    "default",
+    "mmr",
+    "svm",
+    "logistic_regression",
+    "linear_regression",
+    "sparse",
+    "text_search",
+    "hybrid",
+]
 
 
 def store_of(rows: Sequence[Sequence[float]]) -> MemoryStore:
@@ -81,19 +90,25 @@ def test_mmr_compares_with_all_chosen_passages_not_only_the_last() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@example([[0.0, 0.0, 1.0], [-1.0, 2.0, -1.0], [-2.0, -1.0, 2.0]], [1.0, -1.0, -2.0], 2, 0.5)  # 0 and 2 bring the same
+@example(
+    [[0.0, 0.0, 1.0], [-1.0, 2.0, -1.0], [-2.0, -1.0, 2.0]], [1.0, -1.0, -2.0], 2, 0.5
+)  # 0 and 2 bring the same
 @given(
     st.lists(st.lists(st.integers(-3, 3).map(float), min_size=3, max_size=3), min_size=1, max_size=7),
     st.lists(st.integers(-3, 3).map(float), min_size=3, max_size=3),
     st.integers(0, 8),
     st.sampled_from([0.0, 0.25, 0.5, 1.0]),
 )
-def test_mmr_is_what_a_plain_loop_gives(rows: list[list[float]], query: list[float], k: int, t: float) -> None:
+def test_mmr_is_what_a_plain_loop_gives(
+    rows: list[list[float]], query: list[float], k: int, t: float
+) -> None:
     found = ask(store_of(rows), query, k, vector_store_query_mode="mmr", mmr_threshold=t)
     assert len(set(places(found))) == len(found) == min(k, len(rows))
     for at, (place, hit) in enumerate(zip(places(found), found, strict=True)):
         gains = mmr_gains(query, rows, places(found)[:at], t)
-        best = gains if at else {row: cosine(query, rows[row]) for row in gains}  # the first is the nearest, also where t is 0
+        best = (
+            gains if at else {row: cosine(query, rows[row]) for row in gains}
+        )  # the first is the nearest, also where t is 0
         assert best[place] == pytest.approx(max(best.values()), abs=3e-6)  # of equal ones either
         assert hit.score == pytest.approx(gains[place], abs=3e-6)
 
@@ -124,7 +139,9 @@ def test_similarity_may_be_dot_product_or_distance_of_raw_rows() -> None:
     ]
     found = ask(store, [2.0, 0.0], 4, similarity="euclidean")
     assert places(found) == [0, 2, 1, 3]
-    assert [hit.score for hit in found] == pytest.approx([-1.0, -2.0, -math.dist([3, 3], [2, 0]), -math.dist([-9, 1], [2, 0])])
+    assert [hit.score for hit in found] == pytest.approx(
+        [-1.0, -2.0, -math.dist([3, 3], [2, 0]), -math.dist([-9, 1], [2, 0])]
+    )
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-4, 1.0, 1e9])
@@ -136,7 +153,9 @@ def test_vectors_of_any_size_keep_their_order(size: float) -> None:
     assert [hit.score for hit in product] == pytest.approx([4 * size**2, 2 * size**2, 0.0, 0.0], rel=1e-6)
     distance = ask(store, query, 4, similarity="euclidean")
     assert places(distance) == [2, 1, 0, 3]
-    assert [hit.score for hit in distance] == pytest.approx([0.0, -size, *[-math.hypot(2, 1) * size] * 2], rel=1e-6)
+    assert [hit.score for hit in distance] == pytest.approx(
+        [0.0, -size, *[-math.hypot(2, 1) * size] * 2], rel=1e-6
+    )
     mmr: dict[str, Any] = {"vector_store_query_mode": "mmr", "mmr_threshold": 0.9}
     assert places(ask(store, query, 4, similarity="dot_product", **mmr)) == [2, 1, 0, 3]
 
@@ -149,7 +168,9 @@ def test_short_vectors_keep_their_order_beside_a_long_one() -> None:
 @pytest.mark.parametrize("similarity", ["dot_product", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_equal_products_and_distances_rank_by_insertion(similarity: str, size: float) -> None:
-    numbers = np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size  # at a whole distance from a row of ones
+    numbers = (
+        np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size
+    )  # at a whole distance from a row of ones
     others = [(numbers * share).tolist() for share in (1e4, 1e-4)]
     alike = [np.roll(numbers, turn).tolist() for turn in range(40)]  # one sum, in another order of its terms
     found = ask(store_of([*others, *alike]), np.full(64, size).tolist(), 42, similarity=similarity)
@@ -182,7 +203,8 @@ def test_each_classifier_is_the_one_that_was_asked_for() -> None:
     query = np.random.default_rng(3).normal(size=8)
     scores = {
         mode: {
-            hit.node.id_: hit.score for hit in ask(store_of(rows.tolist()), query.tolist(), 30, vector_store_query_mode=mode)
+            hit.node.id_: hit.score
+            for hit in ask(store_of(rows.tolist()), query.tolist(), 30, vector_store_query_mode=mode)
         }
         for mode in ("svm", "logistic_regression", "linear_regression")
     }
@@ -190,7 +212,9 @@ def test_each_classifier_is_the_one_that_was_asked_for() -> None:
     weights = {1: 31 / 2, 0: 31 / 60}
     fitted = LogisticRegression(class_weight=weights).fit(stacked, [1] + [0] * 30)
     logits = stacked[1:] @ fitted.coef_[0] + fitted.intercept_[0]
-    assert [scores["logistic_regression"][str(i)] for i in range(30)] == pytest.approx(logits.tolist(), abs=1e-3)
+    assert [scores["logistic_regression"][str(i)] for i in range(30)] == pytest.approx(
+        logits.tolist(), abs=1e-3
+    )
     # Weighted least squares with L2 on what is centred by the weighted means, solved as a linear system.
     w = np.array([weights[1]] + [weights[0]] * 30)
     y = np.array([1.0] + [0.0] * 30)
@@ -198,7 +222,9 @@ def test_each_classifier_is_the_one_that_was_asked_for() -> None:
     x = stacked - centre
     coefficients = np.linalg.solve(x.T @ (w[:, None] * x) + np.eye(8), x.T @ (w * (y - mean)))
     expected = (stacked[1:] - centre) @ coefficients + mean
-    assert [scores["linear_regression"][str(i)] for i in range(30)] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [scores["linear_regression"][str(i)] for i in range(30)] == pytest.approx(
+        expected.tolist(), abs=1e-5
+    )
     assert len({tuple(sorted(each.items())) for each in scores.values()}) == 3
 
 
@@ -216,25 +242,39 @@ def test_every_mode_stays_within_documents_passages_and_filters(mode: str) -> No
         ({"node_ids": ["1", "2", "3"], "doc_ids": ["d2", "d3", "d4"]}, {2, 3}),
     ]
     for limit, expected in limits:
-        assert set(places(ask(store, rows[0].tolist(), 10, vector_store_query_mode=mode, **limit))) == expected, limit
+        assert (
+            set(places(ask(store, rows[0].tolist(), 10, vector_store_query_mode=mode, **limit))) == expected
+        ), limit
     assert ask(store, rows[0].tolist(), 0, vector_store_query_mode=mode) == []
     assert ask(MemoryStore(), rows[0].tolist(), 3, vector_store_query_mode=mode) == []
-    assert all(hit.node.embedding is None for hit in ask(store, rows[0].tolist(), 3, vector_store_query_mode=mode))
+    assert all(
+        hit.node.embedding is None for hit in ask(store, rows[0].tolist(), 3, vector_store_query_mode=mode)
+    )
 
 
 def test_words_alone_words_and_vectors_and_their_shares() -> None:
     embedder = HashEmbedding(64)
     store = MemoryStore()
     for i, text in enumerate(["red fish swim", "blue boats", "red boats sail far", "a lake"]):
-        store.upsert(Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))])
+        store.upsert(
+            Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))]
+        )
 
     def found(**options: Any) -> list[tuple[str, float | None]]:
-        return [(hit.node.id_, hit.score) for hit in VectorIndexRetriever(store, embedder, 3, **options).retrieve("red boats")]
+        return [
+            (hit.node.id_, hit.score)
+            for hit in VectorIndexRetriever(store, embedder, 3, **options).retrieve("red boats")
+        ]
 
     words = [(hit.node.id_, hit.score) for hit in store.keyword_search("red boats", 9)]
-    assert found(vector_store_query_mode="sparse") == found(vector_store_query_mode="text_search") == words[:3]
+    assert (
+        found(vector_store_query_mode="sparse") == found(vector_store_query_mode="text_search") == words[:3]
+    )
     assert found(vector_store_query_mode="sparse", sparse_top_k=1) == words[:1]
-    both = [(hit.node.id_, hit.score) for hit in HybridRetriever(store, embedder, 3, cosine_share=0.25).retrieve("red boats")]
+    both = [
+        (hit.node.id_, hit.score)
+        for hit in HybridRetriever(store, embedder, 3, cosine_share=0.25).retrieve("red boats")
+    ]
     assert found(vector_store_query_mode="hybrid", alpha=0.25) == both
     assert found(vector_store_query_mode="hybrid", alpha=0.25, hybrid_top_k=2) == both[:2] != both
     assert len(found(hybrid_top_k=2)) == 3, "for the mode hybrid alone"
@@ -243,7 +283,13 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
 
 
 def test_sparse_top_k_is_the_candidates_per_side_of_hybrid() -> None:
-    passages = {"a": ("far", 1.0), "b": ("far", 0.99), "c": ("red fish and more", 0.9), "d": ("red", 0.0), "e": ("red", 0.0)}
+    passages = {
+        "a": ("far", 1.0),
+        "b": ("far", 0.99),
+        "c": ("red fish and more", 0.9),
+        "d": ("red", 0.0),
+        "e": ("red", 0.0),
+    }
     store = MemoryStore()
     for id_, (text, near) in passages.items():
         vector = np.array([near, math.sqrt(1 - near**2)], np.float32)

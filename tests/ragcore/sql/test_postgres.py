@@ -60,7 +60,9 @@ def add(connection: PostgresConnection, name: str) -> None:
 
 def backends(database: PostgresDatabase) -> int:
     with database.snapshot() as db:
-        count: int = db.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lectern'").fetchone()[0]
+        count: int = db.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lectern'"
+        ).fetchone()[0]
         return count
 
 
@@ -78,7 +80,9 @@ def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None
     assert [tuple(row) for row in rows] == given
     assert rows[0][0] == rows[0]["name"] == "plain 'text'"
     with database.snapshot() as db:
-        found = db.execute("SELECT name FROM things WHERE name = ANY(?) ORDER BY place", ([name for name, *_ in given],))
+        found = db.execute(
+            "SELECT name FROM things WHERE name = ANY(?) ORDER BY place", ([name for name, *_ in given],)
+        )
         assert [row["name"] for row in found] == [name for name, *_ in given]
         assert len(db.execute("SELECT place FROM things WHERE place = ANY(?)", ([1, 3, 7],)).fetchall()) == 2
     assert rows[0].keys() == ["name", "weight", "data"]
@@ -127,17 +131,23 @@ def test_database_of_a_narrow_encoding_says_how_to_make_another() -> None:
 
 def test_placeholders_are_those_outside_of_texts_and_names(database: PostgresDatabase) -> None:
     with database.snapshot() as db:
-        row = db.execute("SELECT '?:a''?' AS \"b:c?\", ?::bigint + CAST(? AS BIGINT) AS sum -- ? :d\n", (1, 2)).fetchone()
+        row = db.execute(
+            "SELECT '?:a''?' AS \"b:c?\", ?::bigint + CAST(? AS BIGINT) AS sum -- ? :d\n", (1, 2)
+        ).fetchone()
         assert row is not None
         assert list(row) == ["?:a'?", 3]
         twice = db.execute("SELECT :x::bigint * :x::bigint, :y::text", {"y": "z", "x": 7}).fetchone()
         assert twice is not None
         assert list(twice) == [49, "z"]
         assert db.execute("SELECT '?'").fetchone()[0] == "?"  # type: ignore[index]
-        assert db.execute("SELECT sum(n), avg(n), count(*) FROM (VALUES (1), (2)) AS v (n)").fetchall()[0][:] == [3, 1.5, 2]
+        assert db.execute("SELECT sum(n), avg(n), count(*) FROM (VALUES (1), (2)) AS v (n)").fetchall()[0][
+            :
+        ] == [3, 1.5, 2]
 
 
-def test_many_rows_are_put_with_few_statements_and_counted(database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_put_with_few_statements_and_counted(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sent: list[str] = []
     execute = PostgresConnection.execute
 
@@ -148,12 +158,30 @@ def test_many_rows_are_put_with_few_statements_and_counted(database: PostgresDat
 
     monkeypatch.setattr(PostgresConnection, "execute", noted)
     with database.transaction() as db:
-        assert db.executemany("INSERT INTO things (name) VALUES (?)", ((f"{i:05}",) for i in range(40_000))).rowcount == 40_000
+        assert (
+            db.executemany(
+                "INSERT INTO things (name) VALUES (?)", ((f"{i:05}",) for i in range(40_000))
+            ).rowcount
+            == 40_000
+        )
         assert not sent, "each row went alone"
-        assert db.executemany("UPDATE things SET weight = ? WHERE name = ?", [(1.0, "00007"), (2.0, "gone")]).rowcount == 1
-        insert = "INSERT INTO things (name, weight) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET weight = excluded.weight"
+        assert (
+            db.executemany(
+                "UPDATE things SET weight = ? WHERE name = ?", [(1.0, "00007"), (2.0, "gone")]
+            ).rowcount
+            == 1
+        )
+        insert = (
+            "INSERT INTO things (name, weight) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET weight = "
+            "excluded.weight"
+        )
         db.executemany(insert, [("00007", 3.0), ("00007", 4.0)])
-        assert db.executemany("INSERT INTO things (name) VALUES (?) ON CONFLICT (name) DO NOTHING", [("00007",)]).rowcount == 0
+        assert (
+            db.executemany(
+                "INSERT INTO things (name) VALUES (?) ON CONFLICT (name) DO NOTHING", [("00007",)]
+            ).rowcount
+            == 0
+        )
         assert db.execute("SELECT weight FROM things WHERE name = '00007'").fetchone()["weight"] == 4.0  # type: ignore[index]
     assert names(database) == [f"{i:05}" for i in range(40_000)]
 
@@ -232,7 +260,11 @@ def test_transaction_before_its_first_statement_blocks_nobody(url: str, database
 def test_the_clock_is_the_servers(database: PostgresDatabase) -> None:
     with database.transaction() as db:
         asked = "SELECT extract(epoch FROM clock_timestamp())::float8"
-        before, shown, after = db.execute(asked).fetchone()[0], database.clock(), db.execute(asked).fetchone()[0]
+        before, shown, after = (
+            db.execute(asked).fetchone()[0],
+            database.clock(),
+            db.execute(asked).fetchone()[0],
+        )
     assert before <= shown <= after
 
 
@@ -313,7 +345,9 @@ def test_interrupted_statement_answers_no_later_one(database: PostgresDatabase, 
         raise KeyboardInterrupt
 
     def broken_off() -> None:
-        with getattr(database, begun)() if begun != "connection" else nullcontext(database.connection()) as db:
+        with (
+            getattr(database, begun)() if begun != "connection" else nullcontext(database.connection()) as db
+        ):
             db.execute("SELECT 1 WHERE ? = 1", (1,))
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             db.execute("SELECT 'of the statement that was broken off', pg_sleep(1) WHERE ? = 1", (1,))
@@ -329,7 +363,9 @@ def test_interrupted_statement_answers_no_later_one(database: PostgresDatabase, 
         signal.signal(signal.SIGALRM, earlier)
     for _ in range(3):
         with database.transaction() as db:
-            assert [list(row) for row in db.execute("SELECT name, ?::bigint FROM things", (7,))] == [["before", 7]]
+            assert [list(row) for row in db.execute("SELECT name, ?::bigint FROM things", (7,))] == [
+                ["before", 7]
+            ]
 
 
 def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
@@ -341,7 +377,9 @@ def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
 
 
 def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> None:
-    earlier = PostgresDatabase(url, "CREATE TABLE IF NOT EXISTS things (place INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+    earlier = PostgresDatabase(
+        url, "CREATE TABLE IF NOT EXISTS things (place INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+    )
     with earlier.transaction() as db:
         add(db, "old")
     with earlier.snapshot() as db:
@@ -365,7 +403,10 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> Non
         db.execute("INSERT INTO things (name, kind) VALUES (?, ?)", ("new", "Ä"))
         found = db.execute("SELECT name, kind, weight, turns FROM things ORDER BY kind DESC")
         assert [list(row) for row in found] == [["new", "Ä", None, 0], ["old", "plain", None, 0]]
-    with pytest.raises(LostConnectionError) as caught, earlier.snapshot() as db:  # an application that still runs
+    with (
+        pytest.raises(LostConnectionError) as caught,
+        earlier.snapshot() as db,
+    ):  # an application that still runs
         db.execute(every, (0,))
     assert caught.value.retryable
     with earlier.snapshot() as db:
@@ -377,7 +418,9 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> Non
 def test_a_table_that_cannot_be_brought_up_to_date_is_said(url: str, database: PostgresDatabase) -> None:
     names(database)
     other = PostgresDatabase(url, SCHEMA.replace("weight REAL", "weight REAL, colour TEXT NOT NULL"))
-    with pytest.raises(StoreError, match="made by another version of Lectern: its table things has no colour"):
+    with pytest.raises(
+        StoreError, match="made by another version of Lectern: its table things has no colour"
+    ):
         names(other)
     other.close()
 
@@ -402,13 +445,18 @@ def test_parallel_creation_of_the_same_tables_succeeds(url: str) -> None:
         database.close()
 
 
-def test_a_writer_that_waits_too_long_says_so(url: str, database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_waits_too_long_says_so(
+    url: str, database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     other = PostgresDatabase(url)
     other.connection()
     with database.transaction() as db:
         add(db, "first")
-        with pytest.raises(BusyError, match="being written by another program"), other.transaction() as waiting:
+        with (
+            pytest.raises(BusyError, match="being written by another program"),
+            other.transaction() as waiting,
+        ):
             add(waiting, "too late")
     with other.transaction() as db:
         add(db, "later")
@@ -416,16 +464,24 @@ def test_a_writer_that_waits_too_long_says_so(url: str, database: PostgresDataba
     other.close()
 
 
-# --- addresses and refusals -----------------------------------------------------------------------------------------------
+# --- addresses and refusals
+# -----------------------------------------------------------------------------------------------
 
 
 def test_the_parts_of_an_address() -> None:
-    address = address_of("postgresql://me:s%40crt@db.example:6543/my%20library?sslmode=require&options=-csearch_path%3Dx")
+    address = address_of(
+        "postgresql://me:s%40crt@db.example:6543/my%20library?sslmode=require&options=-csearch_path%3Dx"
+    )
     assert (address.user, address.password, address.host, address.port) == ("me", "s@crt", "db.example", 6543)
     assert (address.database, address.options, address.encryption) == ("my library", "-csearch_path=x", True)
     assert address.without_password == "my library on db.example:6543"
     local = address_of("postgres://me@/notes?host=/run/postgresql")
-    assert (local.host, local.port, local.database, local.password) == ("/run/postgresql", 5432, "notes", None)
+    assert (local.host, local.port, local.database, local.password) == (
+        "/run/postgresql",
+        5432,
+        "notes",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -450,7 +506,10 @@ def refused(url: str) -> StoreError:
     database = PostgresDatabase(url)
     with pytest.raises(StoreError) as caught, database.transaction():
         pass
-    assert "s3cret" not in f"{caught.value.what} {caught.value.hint} {caught.value.__cause__} {address_of(url)!r}"
+    assert (
+        "s3cret"
+        not in f"{caught.value.what} {caught.value.hint} {caught.value.__cause__} {address_of(url)!r}"
+    )
     assert caught.value.hint
     return caught.value
 
@@ -463,12 +522,18 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
         assert error.retryable
 
 
-@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="what is sent cannot be timed on this system")
+@pytest.mark.skipif(
+    not hasattr(socket, "TCP_USER_TIMEOUT"), reason="what is sent cannot be timed on this system"
+)
 def test_dead_server_is_abandoned_even_during_a_statement() -> None:
     with socket.create_server(("127.0.0.1", 0)) as there:
         wire = _socket_to(address_of(f"postgresql://me@127.0.0.1:{there.getsockname()[1]}/notes"))
         idle = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
-        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1000 * SILENT_SECONDS == 2000 * idle
+        assert (
+            wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+            == 1000 * SILENT_SECONDS
+            == 2000 * idle
+        )
         wire.close()
 
 
@@ -476,9 +541,9 @@ def test_dead_server_is_abandoned_even_during_a_statement() -> None:
 def test_a_server_that_does_not_encrypt_is_said(mode: str) -> None:
     with answering(lambda wire: wire.sendall(b"N")) as port:
         error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode={mode}")
-    assert (
-        error.what
-        == f"The PostgreSQL server of notes on 127.0.0.1:{port} does not encrypt connections, but the address asks for it."
+    assert error.what == (
+        f"The PostgreSQL server of notes on 127.0.0.1:{port} does not encrypt connections, but the "
+        "address asks for it."
     )
     assert "sslmode" in error.hint
 
@@ -509,10 +574,15 @@ def test_a_certificate_that_cannot_be_trusted_is_said(tmp_path: Path) -> None:
         with suppress(OSError):  # the other side hangs up
             shown.wrap_socket(wire, server_side=True)
 
-    for authorities, why in (("", "self-signed certificate"), (f"&sslrootcert={certificate}", "IP address mismatch")):
+    for authorities, why in (
+        ("", "self-signed certificate"),
+        (f"&sslrootcert={certificate}", "IP address mismatch"),
+    ):
         with answering(encrypted) as port:
             error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode=verify-full{authorities}")
-        assert error.what.startswith(f"The certificate of the PostgreSQL server of notes on 127.0.0.1:{port} is not accepted: ")
+        assert error.what.startswith(
+            f"The certificate of the PostgreSQL server of notes on 127.0.0.1:{port} is not accepted: "
+        )
         assert why in error.what
         assert "sslrootcert" in error.hint
 
@@ -562,7 +632,9 @@ def test_a_missing_extension_is_said_with_the_command(url: str) -> None:
 
 def test_vectors_in_a_schema_that_is_not_searched_are_said(url: str) -> None:
     (schema,) = re.findall("test_[0-9]+", url)
-    database = PostgresDatabase(url.replace(f"{schema}%2Cpublic", schema), "CREATE TABLE IF NOT EXISTS rows (v vector(3))")
+    database = PostgresDatabase(
+        url.replace(f"{schema}%2Cpublic", schema), "CREATE TABLE IF NOT EXISTS rows (v vector(3))"
+    )
     with pytest.raises(StoreError, match="no extension for vectors") as caught, database.transaction():
         pass
     assert "search_path" in caught.value.hint

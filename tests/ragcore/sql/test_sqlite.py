@@ -162,7 +162,8 @@ def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteData
             begun.set()
             for _ in range(20):
                 connection.execute(
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT sum(i) FROM n"
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+                    "SELECT sum(i) FROM n"
                 )
             ended.wait()
             with database.transaction():  # part of the one around it, closed or not
@@ -212,10 +213,16 @@ def test_reading_waits_for_no_writer(database: SQLiteDatabase) -> None:
     other.close()
 
 
-def test_a_writer_that_waits_too_long_says_so(database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_waits_too_long_says_so(
+    database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ragcore.sql.sqlite.BUSY_SECONDS", 0.05)
     other = SQLiteDatabase(database.path)
-    with database.transaction(), pytest.raises(BusyError, match="being written by another program"), other.transaction():
+    with (
+        database.transaction(),
+        pytest.raises(BusyError, match="being written by another program"),
+        other.transaction(),
+    ):
         pass
     other.close()
 
@@ -234,7 +241,9 @@ def test_many_processes_can_make_the_same_new_library(tmp_path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("content", [b"no database, but long enough to be one" * 100, b"SQLite format 3\0" + b"\1" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"no database, but long enough to be one" * 100, b"SQLite format 3\0" + b"\1" * 5000]
+)
 def test_a_file_that_is_no_library_is_called_damaged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "library.db"
     path.write_bytes(content)
@@ -257,7 +266,10 @@ def test_a_full_disk_changes_nothing_and_says_so(database: SQLiteDatabase) -> No
     connection = database.connection()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
-    with pytest.raises(StoreError, match="not enough space on the disk"), database.transaction() as connection:
+    with (
+        pytest.raises(StoreError, match="not enough space on the disk"),
+        database.transaction() as connection,
+    ):
         add(connection, "x" * 100_000)
     connection.execute("PRAGMA max_page_count = 1000000").fetchall()
     with database.transaction() as connection:
@@ -279,7 +291,9 @@ def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: SQLiteDatabas
     assert database.path.with_name("library.db-wal").stat().st_size == 0
 
 
-def test_shrinking_while_another_writes_is_left_for_later(database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shrinking_while_another_writes_is_left_for_later(
+    database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ragcore.sql.sqlite.SHRINK_SECONDS", 0.01)
     with database.transaction() as connection:
         add(connection, "x" * 100_000)
@@ -301,11 +315,15 @@ def test_file_of_an_earlier_version_gets_its_missing_columns(tmp_path: Path) -> 
     earlier.close()
     columns = "word TEXT NOT NULL DEFAULT 'page', note TEXT"
     later = SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, " + columns + ")")
-    assert [tuple(row) for row in later.connection().execute("SELECT name, word, note FROM things")] == [("kept", "page", None)]
+    assert [tuple(row) for row in later.connection().execute("SELECT name, word, note FROM things")] == [
+        ("kept", "page", None)
+    ]
     later.close()
 
 
-def test_missing_tables_of_an_old_file_are_empty_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tables_of_an_old_file_are_empty_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, earlier, new = (
         tmp_path / "library.db",
         "CREATE TABLE IF NOT EXISTS a (id TEXT)",
@@ -336,12 +354,16 @@ def test_file_that_cannot_be_upgraded_names_the_right_version(tmp_path: Path) ->
     names(earlier)
     earlier.close()
     later = SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, owner TEXT NOT NULL)")
-    with pytest.raises(StoreError, match="another version of Lectern: its table things has no owner") as caught:
+    with pytest.raises(
+        StoreError, match="another version of Lectern: its table things has no owner"
+    ) as caught:
         later.connection()
     assert "version that made it" in caught.value.hint
 
 
 def test_missing_folder_is_reported_and_is_no_full_disk(database: SQLiteDatabase) -> None:
     with pytest.raises(StoreError, match="cannot be opened or written"), database._translate_errors():
-        raise sqlite3.OperationalError("disk I/O error")  # what SQLite says when its folder is deleted under it
+        raise sqlite3.OperationalError(
+            "disk I/O error"
+        )  # what SQLite says when its folder is deleted under it
     assert not database.path.parent.exists()

@@ -18,7 +18,9 @@ metadata = st.dictionaries(
 templates = st.one_of(st.just(Template()), st.builds(Template, texts, texts, texts))
 pages = st.lists(st.builds(Page, texts, st.integers(0, 9), st.integers(0, 9)), max_size=2).map(tuple)
 
-documents = st.builds(Document, texts, ids, metadata, pages, st.sampled_from(["page", "slide"]), keys, keys, templates)
+documents = st.builds(
+    Document, texts, ids, metadata, pages, st.sampled_from(["page", "slide"]), keys, keys, templates
+)
 
 
 def _nodes(kind: type[TextNode], **more: st.SearchStrategy[object]) -> st.SearchStrategy[TextNode]:

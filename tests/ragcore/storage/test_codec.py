@@ -21,7 +21,9 @@ def test_plain_passage_costs_little_more_than_text_and_id() -> None:
 
 
 def test_vectors_and_what_is_no_passage_are_not_written_down() -> None:
-    node = IndexNode("stands for an engine", "n1", embedding=np.ones(3, np.float32), index_id="engine", obj=print)
+    node = IndexNode(
+        "stands for an engine", "n1", embedding=np.ones(3, np.float32), index_id="engine", obj=print
+    )
     read = decode_item(encode_item(node))
     assert isinstance(read, IndexNode)
     assert (read.index_id, read.obj, read.embedding) == ("engine", None, None)

@@ -166,7 +166,11 @@ def test_it_holds_what_a_plain_dict_would(open_store: Opener, program: list[tupl
             store.delete_document(str(value), raise_error=False)
             expected.pop(str(value), None)
         else:
-            cut = [id_ for id_, item in expected.items() if isinstance(item, TextNode) and item.ref_doc_id == value]
+            cut = [
+                id_
+                for id_, item in expected.items()
+                if isinstance(item, TextNode) and item.ref_doc_id == value
+            ]
             if cut or isinstance(expected.get(str(value)), Document):
                 expected = {id_: item for id_, item in expected.items() if id_ not in (*cut, value)}
             assert store.delete_ref_doc(str(value), raise_error=False) == len(cut)

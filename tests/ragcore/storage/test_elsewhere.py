@@ -99,7 +99,9 @@ def test_plain_values_give_the_same_indexes_again() -> None:
     assert sorted(saved) == ["doc_store", "index_store", "vector_store"]
     again = StorageContext.from_dict(json.loads(json.dumps(saved)))
     assert again.index_store.all() == context.index_store.all()
-    assert [fields(each) for each in again.docstore.docs.values()] == [fields(each) for each in context.docstore.docs.values()]
+    assert [fields(each) for each in again.docstore.docs.values()] == [
+        fields(each) for each in context.docstore.docs.values()
+    ]
     assert retrieve_texts(again, made[0].index_id, "Do dogs bark?") == retrieve_texts(
         context, made[0].index_id, "Do dogs bark?"
     )
@@ -119,7 +121,10 @@ def test_plain_values_give_the_same_indexes_again() -> None:
 def test_values_include_vectors_of_a_memory_store_argument() -> None:
     context = StorageContext.from_defaults(vector_store=MemoryStore())
     index = VectorStoreIndex([TextNode("cats purr", "c")], storage_context=context, embed_model=EMBEDDER)
-    assert retrieve_texts(StorageContext.from_dict(context.to_dict()), index.index_id, "cats")[0][0] == "cats purr"
+    assert (
+        retrieve_texts(StorageContext.from_dict(context.to_dict()), index.index_id, "cats")[0][0]
+        == "cats purr"
+    )
 
 
 def test_a_store_that_keeps_its_vectors_itself_is_named(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore
 
 
 def test_records_are_kept_whole_in_order_and_replaced_by_id(store: IndexStore) -> None:
-    first = IndexRecord("vector_store", "a", "about cats", {"embedder": "hash", "sizes": [1, 2]}, "place", "ChromaVectorStore")
+    first = IndexRecord(
+        "vector_store", "a", "about cats", {"embedder": "hash", "sizes": [1, 2]}, "place", "ChromaVectorStore"
+    )
     second = IndexRecord("summary", "b")
     store.upsert(first)
     store.upsert(second)
@@ -40,7 +42,11 @@ def test_each_place_has_entries_of_its_own(store: IndexStore) -> None:
     store.put_entries("here", {"k": ["n1"], "l": {"deep": [1, None]}})
     store.put_entries("there", {"k": 5})
     store.put_entries("here", {"k": ["n1", "n2"], "m": "text"})
-    assert list(store.entries("here").items()) == [("k", ["n1", "n2"]), ("l", {"deep": [1, None]}), ("m", "text")]
+    assert list(store.entries("here").items()) == [
+        ("k", ["n1", "n2"]),
+        ("l", {"deep": [1, None]}),
+        ("m", "text"),
+    ]
     assert store.entries("here", ["m", "k", "x"]) == {"m": "text", "k": ["n1", "n2"]}
     store.delete_entries("here", ["k", "x"])
     assert store.entries("here") == {"l": {"deep": [1, None]}, "m": "text"}

@@ -59,18 +59,26 @@ def contents(store: Store) -> tuple[list[object], list[float]]:
     return held, numbers
 
 
-vectors = st.lists(st.floats(-9, 9, width=32), min_size=3, max_size=3).map(lambda row: np.array(row, np.float32))
+vectors = st.lists(st.floats(-9, 9, width=32), min_size=3, max_size=3).map(
+    lambda row: np.array(row, np.float32)
+)
 passages = st.lists(st.tuples(texts, vectors, st.sampled_from("abc")), max_size=8)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(passages, st.lists(items, max_size=4), st.dictionaries(texts, texts, max_size=2))
 def test_what_is_persisted_is_what_is_opened(
-    tmp_path: Path, given_passages: list[tuple[str, np.ndarray, str]], shared: list[object], entries: dict[str, str]
+    tmp_path: Path,
+    given_passages: list[tuple[str, np.ndarray, str]],
+    shared: list[object],
+    entries: dict[str, str],
 ) -> None:
     entries = {json.dumps(key): value for key, value in entries.items()}
     context = StorageContext.from_defaults()
-    nodes = [TextNode(text, f"n{i}", ref_doc_id=of, embedding=row) for i, (text, row, of) in enumerate(given_passages)]
+    nodes = [
+        TextNode(text, f"n{i}", ref_doc_id=of, embedding=row)
+        for i, (text, row, of) in enumerate(given_passages)
+    ]
     index = VectorStoreIndex(nodes, storage_context=context, embed_model=EMBEDDER)
     record = context.index_store.all()[0]
     context.docstore.add_documents(shared)  # type: ignore[arg-type]
@@ -81,7 +89,9 @@ def test_what_is_persisted_is_what_is_opened(
     again = opened(tmp_path)
     assert again.index_store.all() == [record]
     assert again.index_store.entries(record.place) == entries
-    assert [fields(item) for item in again.docstore.docs.values()] == [fields(i) for i in context.docstore.docs.values()]
+    assert [fields(item) for item in again.docstore.docs.values()] == [
+        fields(i) for i in context.docstore.docs.values()
+    ]
     assert again.docstore.get_all_document_hashes() == context.docstore.get_all_document_hashes()
     own = again.node_store(record.place)
     assert [node.id_ for node in own.nodes()] == [node.id_ for node in nodes]
@@ -187,7 +197,9 @@ def test_indexes_of_one_context_have_stores_of_their_own(tmp_path: Path) -> None
 
 def test_store_argument_is_used_and_required_again_if_external(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "elsewhere.db", SCHEMA)
-    kept = DiskStore(database, vectors=tmp_path / "elsewhere")  # as a server's store would, it outlives its context
+    kept = DiskStore(
+        database, vectors=tmp_path / "elsewhere"
+    )  # as a server's store would, it outlives its context
     index = index_of("cats purr", context=StorageContext.from_defaults(vector_store=kept))
     assert index.store is kept
     index.storage_context.persist(tmp_path / "storage")
@@ -281,4 +293,10 @@ def test_the_space_of_what_is_deleted_is_given_back(tmp_path: Path) -> None:
     for number in range(35):
         index.delete_ref_doc(str(number))
     assert sum(file.stat().st_size for file in (tmp_path / "vectors").iterdir()) <= 4 * 16 * 2 * 5
-    assert {hit.node.ref_doc_id for hit in index.as_retriever(9).retrieve("text 37")} == {"35", "36", "37", "38", "39"}
+    assert {hit.node.ref_doc_id for hit in index.as_retriever(9).retrieve("text 37")} == {
+        "35",
+        "36",
+        "37",
+        "38",
+        "39",
+    }

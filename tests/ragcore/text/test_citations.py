@@ -34,7 +34,10 @@ def test_marks_are_adjacent_citations_with_the_space_before() -> None:
         ("Blue (passage 1), not red 【2†source】 [Passages 1 and 3].", "Blue [1], not red [2] [1]."),
         ("According to passage 2, blue. See passages 1 and 2.", "According to [2], blue. See [1][2]."),
         ("Blue [^1], red [Quelle 2], 绿（来源 1）。", "Blue [1], red [2], 绿[1]。"),
-        ("Blue [7] since [2020] (1), document 4 of 7, array[123].", "Blue since [2020] (1), document 4 of 7, array[123]."),
+        (
+            "Blue [7] since [2020] (1), document 4 of 7, array[123].",
+            "Blue since [2020] (1), document 4 of 7, array[123].",
+        ),
         ("A [1](https://example.org) link", "A [1](https://example.org) link"),
     ],
 )

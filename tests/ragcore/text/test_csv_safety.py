@@ -17,7 +17,12 @@ def test_what_was_made_harmless_is_read_as_it_was_meant(cell: str) -> None:
     assert unescape_formula(escape_formula(cell)) == cell
 
 
-@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1), min_size=1))
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1),
+        min_size=1,
+    )
+)
 def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) -> None:
     written = as_csv(rows)
     assert written.startswith(b"\xef\xbb\xbf")
@@ -27,7 +32,9 @@ def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) ->
                for cell, given in zip(row, kept, strict=True) if cell != given)  # fmt: skip
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\t=1", "  =cmd|'/c calc'!A1", "\r=1", "＝1"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\t=1", "  =cmd|'/c calc'!A1", "\r=1", "＝1"]
+)
 def test_no_cell_begins_like_a_formula(cell: str) -> None:
     read = next(csv.reader(io.StringIO(as_csv([[cell]]).decode("utf-8-sig"), newline="")))[0]
     assert read == f"'{cell}"

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from ragcore.text.json_replies import parse_json_at, parse_json_values, parse_loose_json
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12
+)
 CONTAINERS = st.lists(VALUES) | st.dictionaries(st.text(), VALUES)
 PROSE = st.text(st.characters(exclude_characters="[]{}`", exclude_categories=["Cs"]))
 
@@ -57,7 +61,10 @@ def test_what_python_prints_reads_back(value: Any) -> None:
         ('{"it": "it\\\'s"}', {"it": "it's"}),
         ('{"text": "two\r\nlines\tand a tab"}', {"text": "two\r\nlines\tand a tab"}),
         ("{a: 1, my-key: 2, 数: 3}", {"a": 1, "my-key": 2, "数": 3}),
-        ('{"ok": True, "no": False, "none": None, "null": null}', {"ok": True, "no": False, "none": None, "null": None}),
+        (
+            '{"ok": True, "no": False, "none": None, "null": null}',
+            {"ok": True, "no": False, "none": None, "null": None},
+        ),
         (
             '{"url": "http://a#b", // why\n "n": /* one */ 1, # two\n "s": "/* text */"}',
             {"url": "http://a#b", "n": 1, "s": "/* text */"},
@@ -102,7 +109,9 @@ def test_what_cannot_be_read_with_certainty_is_an_error(text: str) -> None:
         parse_loose_json(text)
 
 
-@pytest.mark.parametrize("text", ["[" + "a" * 200_000, '"\\' * 100_000, "{" * 100_000, "[a] " * 10_000, "'" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["[" + "a" * 200_000, '"\\' * 100_000, "{" * 100_000, "[a] " * 10_000, "'" * 100_000]
+)
 def test_long_nonsense_is_refused_at_once(text: str) -> None:
     begin = time.process_time()
     with pytest.raises(ValueError, match=r"JSON|delimiter|value|property|control|line"):

@@ -109,7 +109,10 @@ def test_every_text_has_words_of_letters_and_digits_only(text: str) -> None:
     assert words(text) == found
 
 
-@given(st.lists(st.sampled_from(["heron", "rates", "Ufer", "naïve", "don't"])), st.lists(st.sampled_from(["tax", "été", "42"])))
+@given(
+    st.lists(st.sampled_from(["heron", "rates", "Ufer", "naïve", "don't"])),
+    st.lists(st.sampled_from(["tax", "été", "42"])),
+)
 def test_a_text_has_the_words_of_its_lines(first: list[str], second: list[str]) -> None:
     assert words("\n".join([*first, *second])) == words(" ".join(first)) + words(" ".join(second))
     assert words(" ".join(first)) == [stem(word) for word in first]

@@ -11,7 +11,8 @@ from ragcore.text.language import is_foreign
     "text",
     [
         "Der Reiher steht am Wasser und wartet auf einen Fisch.",
-        "Żuraw stoi nad wodą i czeka na rybę; do domu wróci późno.",  # a language that is not told apart from others
+        # a language that is not told apart from others
+        "Żuraw stoi nad wodą i czeka na rybę; do domu wróci późno.",
         "苍鹭站在水边等待鱼。",
         "The title is English. Сами записи ведутся на русском языке, и их много.",
     ],
@@ -24,7 +25,10 @@ def test_another_language_is_seen(text: str) -> None:
     "text",
     [
         "The heron stands at the edge of the water and waits for a fish.",
-        "The café that Zoë opened is on the corner of the square, and it is closed on Mondays and on Tuesdays in the winter.",
+        (
+            "The café that Zoë opened is on the corner of the square, and it is closed on Mondays and on "
+            "Tuesdays in the winter."
+        ),
         "1998;12.5;A-17\n1999;13.0;A-18",
         "",
     ],

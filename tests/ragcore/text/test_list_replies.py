@@ -28,7 +28,10 @@ def test_lines_lose_what_a_model_puts_around_them(reply: str, lines: list[str]) 
         ("Here are questions:\n1. What is a?\n2. What is b?", ["What is a?", "What is b?"]),
         ("Sure!\n\n- one\n- two\n\nLet me know if you want more.", ["one", "two"]),
         ("```\nQueries:\n* one\n* two\n```", ["one", "two"]),
-        ("1. What is the\n   capital of France?\n2. What is b?", ["What is the capital of France?", "What is b?"]),
+        (
+            "1. What is the\n   capital of France?\n2. What is b?",
+            ["What is the capital of France?", "What is b?"],
+        ),
         ("1. What is a?\n   It is in the first line.\n2. What is b?", ["What is a?", "What is b?"]),
         ("1. one,\r\n   two\r\n2. three\r\n", ["one, two", "three"]),
         ("- one\n  - two\n\n  three", ["one", "two"]),

@@ -4,15 +4,21 @@ from ragcore.text.rake import frequent_keywords, keywords_in, rake_keywords, ter
 
 
 def test_frequent_keywords_exclude_stop_words_with_ties_in_order() -> None:
-    assert frequent_keywords("The dog and the cat. Cats sleep, a dog barks, cats purr.", 3) == ["cat", "dog", "sleep"]
+    assert frequent_keywords("The dog and the cat. Cats sleep, a dog barks, cats purr.", 3) == [
+        "cat",
+        "dog",
+        "sleep",
+    ]
     assert frequent_keywords("The and of", 3) == []
 
 
 def test_rake_finds_the_phrases_of_the_example_in_its_paper() -> None:
     """Rose et al. 2010, table 1.2: the scores of these phrases are 8.7, 5.3, 4.7 and so on."""
     abstract = (
-        "Compatibility of systems of linear constraints over the set of natural numbers. Criteria of compatibility of a "
-        "system of linear Diophantine equations, strict inequations, and nonstrict inequations are considered."
+        "Compatibility of systems of linear constraints over the set of natural numbers. Criteria of "
+        "compatibility of a "
+        "system of linear Diophantine equations, strict inequations, and nonstrict inequations are "
+        "considered."
     )
     assert rake_keywords(abstract, 5) == [
         "linear diophantine equations",
@@ -40,4 +46,9 @@ def test_keywords_are_read_out_of_replies_of_many_forms(reply: str, expected: li
 
 
 def test_keywords_are_compared_whole_and_by_their_words() -> None:
-    assert terms_of(["Machine Learning", "machines", "the", "..."]) == ["machin learn", "machin", "learn", "the"]
+    assert terms_of(["Machine Learning", "machines", "the", "..."]) == [
+        "machin learn",
+        "machin",
+        "learn",
+        "the",
+    ]

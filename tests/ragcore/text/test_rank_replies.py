@@ -25,5 +25,7 @@ from ragcore.text.rank_replies import parse_ranking
         ("", []),
     ],
 )
-def test_passages_are_read_out_of_replies_of_many_forms(reply: str, expected: list[tuple[int, float]]) -> None:
+def test_passages_are_read_out_of_replies_of_many_forms(
+    reply: str, expected: list[tuple[int, float]]
+) -> None:
     assert parse_ranking(reply, 3) == expected

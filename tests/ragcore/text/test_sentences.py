@@ -72,9 +72,11 @@ def check_cover(text: str) -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from([".", "!", " ", "\n", "a", "B", "1", '"', "。", "ก", "|", "- ", "Dr", "\x1c", "\u2028"])).map(
-        "".join
-    )
+    | st.lists(
+        st.sampled_from(
+            [".", "!", " ", "\n", "a", "B", "1", '"', "。", "ก", "|", "- ", "Dr", "\x1c", "\u2028"]
+        )
+    ).map("".join)
 )
 def test_the_spans_cover_every_text(text: str) -> None:
     check_cover(text)

@@ -13,7 +13,9 @@ def table(*rows: str) -> str:
 
 
 def test_a_table_is_told_by_its_rows_columns_and_ranges() -> None:
-    text = table("Day|What|Amount", "2025-03-01|Rent|-1240.00", "2025-01-15|Salary|3150.00", "2025-02-02|Bread|-3.10")
+    text = table(
+        "Day|What|Amount", "2025-03-01|Rent|-1240.00", "2025-01-15|Salary|3150.00", "2025-02-02|Bread|-3.10"
+    )
     (found,) = tables_in(text)
     assert found.rows == 3
     assert found.columns == ("Day", "What", "Amount")
@@ -35,7 +37,9 @@ def test_a_table_is_told_by_its_rows_columns_and_ranges() -> None:
     ],
 )
 def test_values_are_ordered_as_they_are_meant(values: list[str], low: str, high: str) -> None:
-    (found,) = tables_in(table("Name|Value", *(f"n{chr(97 + at)}|{value}" for at, value in enumerate(values))))
+    (found,) = tables_in(
+        table("Name|Value", *(f"n{chr(97 + at)}|{value}" for at, value in enumerate(values)))
+    )
     assert found.ranges == (Range("Value", low, high),)
 
 
@@ -46,14 +50,19 @@ def test_ambiguous_dates_and_words_have_no_range() -> None:
 
 def test_a_row_too_long_for_a_line_is_one_row() -> None:
     columns = [f"column {at}" for at in range(30)]
-    text = table("|".join(["Key", *columns]), *("|".join([f"key {row}", *(["word " * 8] * 30)]) for row in range(4)))
+    text = table(
+        "|".join(["Key", *columns]), *("|".join([f"key {row}", *(["word " * 8] * 30)]) for row in range(4))
+    )
     (found,) = tables_in(text)
     assert text.count("\n") > 6
     assert (found.rows, len(found.columns)) == (4, 31)
 
 
 def test_a_text_with_a_row_or_two_is_no_table() -> None:
-    assert tables_in("The prices.\nChildren are free.\nOn Mondays all is closed.\nTicket: Adult; Price: £2.50") == []
+    assert (
+        tables_in("The prices.\nChildren are free.\nOn Mondays all is closed.\nTicket: Adult; Price: £2.50")
+        == []
+    )
 
 
 def test_table_facts_exist_in_each_language_and_count_the_rest() -> None:

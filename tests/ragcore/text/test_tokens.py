@@ -30,7 +30,20 @@ needs_vocabulary = pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason=
 
 TEXTS = st.lists(
     st.sampled_from(
-        ["The herons", " ", "\n\n", "naïve", "漢字", "😀", "👩\u200d🚀", "don't", "3.14", "\ud83d", "ไทย", "<|endoftext|>"]
+        [
+            "The herons",
+            " ",
+            "\n\n",
+            "naïve",
+            "漢字",
+            "😀",
+            "👩\u200d🚀",
+            "don't",
+            "3.14",
+            "\ud83d",
+            "ไทย",
+            "<|endoftext|>",
+        ]
     )
 ).map("".join)
 
@@ -57,8 +70,16 @@ def test_the_default_counts_as_the_bundled_model_does() -> None:
     from transformers import AutoTokenizer
 
     theirs = AutoTokenizer.from_pretrained(str(model_folder()), local_files_only=True)
-    for text in ("", "The herons' eggs weren't unbelievably overcooked.", "word " * 700, "中文 and ASCII", "tab\tand\nline"):
-        assert count_tokens(text) == len(theirs(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"])
+    for text in (
+        "",
+        "The herons' eggs weren't unbelievably overcooked.",
+        "word " * 700,
+        "中文 and ASCII",
+        "tab\tand\nline",
+    ):
+        assert count_tokens(text) == len(
+            theirs(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        )
 
 
 def test_words_the_model_does_not_know_count_by_their_length() -> None:
@@ -88,9 +109,9 @@ def test_control_marks_in_a_text_are_text() -> None:
 
 @needs_vocabulary
 @given(
-    text=st.lists(st.sampled_from(["The", "don't", "naïve", "3.14", "漢字", "!!", "/", "x" * 40, *SPACES, *SPACES])).map(
-        "".join
-    )
+    text=st.lists(
+        st.sampled_from(["The", "don't", "naïve", "3.14", "漢字", "!!", "/", "x" * 40, *SPACES, *SPACES])
+    ).map("".join)
 )
 @settings(deadline=None)
 def test_word_wise_counting_equals_whole_for_any_white_space(text: str) -> None:
@@ -112,8 +133,12 @@ def test_cache_of_counted_words_is_cleared_when_large(monkeypatch: pytest.Monkey
 @given(text=TEXTS | st.text(max_size=80), size=st.integers(1, 12))
 def test_slices_are_the_whole_text_in_order(text: str, size: int) -> None:
     parts = list(slices(text, size))
-    assert [offset for offset, _ in parts] == [sum(len(part) for _, part in parts[:i]) for i in range(len(parts))]
-    assert "".join(part for _, part in parts) == "".join("?" if "\ud800" <= c <= "\udfff" else c for c in text)
+    assert [offset for offset, _ in parts] == [
+        sum(len(part) for _, part in parts[:i]) for i in range(len(parts))
+    ]
+    assert "".join(part for _, part in parts) == "".join(
+        "?" if "\ud800" <= c <= "\udfff" else c for c in text
+    )
     assert all(0 < len(part) <= size for _, part in parts)
 
 
@@ -126,7 +151,10 @@ def test_a_text_of_many_slices_has_the_tokens_of_its_lines() -> None:
 
 def test_eight_threads_count_alike() -> None:
     found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(count_tokens("The heron stood. " * 500))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(count_tokens("The heron stood. " * 500)))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -134,7 +162,9 @@ def test_eight_threads_count_alike() -> None:
     assert found == [4 * 500] * 8
 
 
-def test_a_vocabulary_that_is_not_here_is_never_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vocabulary_that_is_not_here_is_never_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     with pytest.raises(ConfigError, match="not on this computer"):
         tiktoken_tokenizer("o200k_base")

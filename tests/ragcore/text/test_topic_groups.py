@@ -22,7 +22,12 @@ def test_texts_that_do_not_differ_are_one_group() -> None:
 
 
 def test_group_name_is_what_distinguishes_its_texts() -> None:
-    texts = ["The ferry leaves the harbour.", "A ferry in the harbour.", "The oven bakes bread.", "Bread from the oven."]
+    texts = [
+        "The ferry leaves the harbour.",
+        "A ferry in the harbour.",
+        "The oven bakes bread.",
+        "Bread from the oven.",
+    ]
     sea, kitchen = group_names(texts, [0, 0, 1, 1])
     assert set(sea.split(", ")[:2]) == {"ferry", "harbour"}
     assert {word.lower() for word in kitchen.split(", ")[:2]} == {"oven", "bread"}

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ragcore.text.word_diff import Piece, legible, word_differences
 
 WORDS = st.lists(
-    st.sampled_from(["the ", "tower ", "was ", "built", ". ", "[1]", "\n\n", "塔", "1,871 ", "Ada's "]), max_size=40
+    st.sampled_from(["the ", "tower ", "was ", "built", ". ", "[1]", "\n\n", "塔", "1,871 ", "Ada's "]),
+    max_size=40,
 ).map("".join)
 TEXTS = st.one_of(st.text(max_size=60), WORDS)
 
@@ -35,10 +36,15 @@ def test_a_text_does_not_differ_from_itself(text: str) -> None:
 
 
 def test_whole_words_differ_with_the_space_before_them() -> None:
-    first, second = "The old tower was built by Ada in 1871. [1]", "The old tower was built by Bea in 1872. [1]"
+    first, second = (
+        "The old tower was built by Ada in 1871. [1]",
+        "The old tower was built by Bea in 1872. [1]",
+    )
     assert word_differences(first, second) == [
         Piece("same", "The old tower was built by"),
-        Piece("removed", " Ada in 1871"),  # a single word in common between two differences is not worth an interruption
+        Piece(
+            "removed", " Ada in 1871"
+        ),  # a single word in common between two differences is not worth an interruption
         Piece("added", " Bea in 1872"),
         Piece("same", ". [1]"),
     ]

@@ -29,7 +29,9 @@ def clustered(count: int, width: int = WIDTH, seed: int = 0) -> Any:
 
 def signs_of(rows: Any) -> Signs:
     mean = rows.mean(axis=0)
-    chunks = [sign_bits(rows[start : start + CHUNK], mean) for start in range(0, len(rows) // CHUNK * CHUNK, CHUNK)]
+    chunks = [
+        sign_bits(rows[start : start + CHUNK], mean) for start in range(0, len(rows) // CHUNK * CHUNK, CHUNK)
+    ]
     return Signs(mean, np.stack(chunks))
 
 
@@ -49,7 +51,10 @@ def test_the_differing_signs_are_those_of_a_plain_count() -> None:
     rows = clustered(2 * CHUNK, 100)
     signs = signs_of(rows)
     query = clustered(1, 100, seed=5)[0]
-    assert signs.count_differing_bits(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
+    assert (
+        signs.count_differing_bits(query).tolist()
+        == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
+    )
 
 
 def in_any_direction(count: int, width: int = WIDTH, seed: int = 0) -> Any:
@@ -68,7 +73,9 @@ def test_sign_search_loses_at_most_one_percent_of_the_top_ten(some_rows: Any, sh
     for query in some_rows(40, 96, seed=3):
         exact, _ = nearest(rows, query, 10, chosen)
         places, scores = nearest_by_signs(rows, signs, query, 10, chosen)
-        assert scores == pytest.approx([float(rows[place].astype(float) @ query) for place in places], abs=1e-5)
+        assert scores == pytest.approx(
+            [float(rows[place].astype(float) @ query) for place in places], abs=1e-5
+        )
         found += len(set(places.tolist()) & set(exact.tolist()))
     assert found >= 0.99 * 40 * 10
 
@@ -101,7 +108,9 @@ def turn_bits(path: Path) -> None:
     path.write_bytes(data[:5000] + b"\x55" * 900 + data[5900:])
 
 
-def test_store_uses_signs_where_they_exist_and_searches_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_uses_signs_where_they_exist_and_searches_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (disk, disk_vectors):
         monkeypatch.setattr(module, "SIGNS_FROM", CHUNK)
     rows = clustered(CHUNK + 700)

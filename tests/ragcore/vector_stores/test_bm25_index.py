@@ -1,4 +1,5 @@
-"""The keyword index in a database: what it finds beside a plain count of words, whatever was added and removed before."""
+"""The keyword index in a database: what it finds beside a plain count of words, whatever was added and
+removed before."""
 
 from __future__ import annotations
 
@@ -156,7 +157,9 @@ def test_removing_frees_what_nothing_living_needs(database: SQLiteDatabase) -> N
         index.add(db, 1, ((row, [f"word{row}"]) for row in range(1, 101)))
         index.remove(db, 1, range(1, 60))
         index.remove(db, 1, range(1, 60))
-        names = b"\n".join(zlib.decompress(row["terms"]) for row in db.execute("SELECT terms FROM keyword_blocks"))
+        names = b"\n".join(
+            zlib.decompress(row["terms"]) for row in db.execute("SELECT terms FROM keyword_blocks")
+        )
         assert set(names.decode().split()) == {f"word{row}" for row in range(60, 101)}
         index.remove(db, 1, range(60, 101))
         for table in ("keyword_segments", "keyword_passages", "keyword_blocks"):
@@ -212,7 +215,8 @@ def test_a_process_killed_in_a_transaction_leaves_what_was_there(tmp_path: Path)
             assert [row for row, _ in index.search(db, 1, ["new"], 99)] == [50]
 
 
-# --- in the store -----------------------------------------------------------------------------------------------------------
+# --- in the store
+# -----------------------------------------------------------------------------------------------------------
 
 
 def stored(store: DiskStore, name: str, texts: Sequence[str]) -> None:
@@ -243,7 +247,9 @@ def test_library_with_fts5_keywords_is_reindexed_on_first_use(tmp_path: Path) ->
         assert not [name for name in tables if name.startswith("keywords_")]
 
 
-def test_keywords_of_an_index_dropped_meanwhile_match_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keywords_of_an_index_dropped_meanwhile_match_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:
         store, given_up = DiskStore(database, vectors=tmp_path), []
         stored(store, "a", ["red fish"])
@@ -276,7 +282,13 @@ def test_part_of_a_paragraph_matches_it_in_unspaced_scripts(language: str, tmp_p
 
 @pytest.mark.parametrize("word", ["水曜", "경찰", "ยา", "งู", "ປາ", "ត្រី", "ငါး"])
 def test_a_short_word_is_found_inside_longer_text(word: str, tmp_path: Path) -> None:
-    around = {"水": "毎週{}日です", "경": "서울{}청", "ย": "ร้านขาย{}ใกล้บ้าน", "ง": "เห็น{}ในสวน", "ປ": "ຊື້{}ໃນຕະຫຼາດ"}
+    around = {
+        "水": "毎週{}日です",
+        "경": "서울{}청",
+        "ย": "ร้านขาย{}ใกล้บ้าน",
+        "ง": "เห็น{}ในสวน",
+        "ປ": "ຊື້{}ໃນຕະຫຼາດ",
+    }
     text = around.get(word[0], "{0}{0}").format(word)
     with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:
         store = DiskStore(database, vectors=tmp_path)

@@ -1,4 +1,5 @@
-"""What the Chroma store does beyond the contract of all stores: other spaces, writers that die, a real server."""
+"""What the Chroma store does beyond the contract of all stores: other spaces, writers that die, a real
+server."""
 
 from __future__ import annotations
 
@@ -48,12 +49,17 @@ def with_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def client(folder: Path) -> Any:
-    return chromadb.PersistentClient(path=str(folder), settings=chromadb.config.Settings(anonymized_telemetry=False))
+    return chromadb.PersistentClient(
+        path=str(folder), settings=chromadb.config.Settings(anonymized_telemetry=False)
+    )
 
 
 def item(name: str, version: str = "", first: int = 0, passages: int = 3) -> tuple[Document, list[TextNode]]:
     texts = [f"{name} part{i} {version}" for i in range(passages)]
-    nodes = [TextNode(text, f"{name}/{i}", {"i": i, "name": name}, embedding=ROWS[first + i]) for i, text in enumerate(texts)]
+    nodes = [
+        TextNode(text, f"{name}/{i}", {"i": i, "name": name}, embedding=ROWS[first + i])
+        for i, text in enumerate(texts)
+    ]
     return Document("\n".join(texts), id_=name), nodes
 
 
@@ -73,7 +79,9 @@ def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path,
     collection = client(tmp_path).create_collection("a-collection", configuration={"hnsw": {"space": space}})
     store = ChromaVectorStore(chroma_collection=collection)
     rows = np.vstack([ROWS, np.zeros((3, 6), np.float32), ROWS[4:5] * 7])
-    store.upsert(Document("x", id_="d"), [TextNode(str(i), str(i), embedding=row) for i, row in enumerate(rows)])
+    store.upsert(
+        Document("x", id_="d"), [TextNode(str(i), str(i), embedding=row) for i, row in enumerate(rows)]
+    )
     lengths = np.linalg.norm(rows, axis=1)
     for query in (ROWS[4], ROWS[9] * 3, -ROWS[1], ROWS[2] + ROWS[3]):
         cosines = rows @ query / np.maximum(lengths, 1e-9) / np.linalg.norm(query)
@@ -90,12 +98,17 @@ def test_search_widens_until_nothing_nearer_can_be_missing(tmp_path: Path, space
     collection = client(tmp_path).create_collection("a-collection", configuration=exact)
     store = ChromaVectorStore(collection)
     rows = np.tile(np.array([[1, 3**0.5]], np.float32) / 2, (300, 1))  # all at 60 degrees
-    store.upsert(Document("x", id_="d"), [TextNode("x", str(i), {"i": i}, embedding=row) for i, row in enumerate(rows)])
+    store.upsert(
+        Document("x", id_="d"), [TextNode("x", str(i), {"i": i}, embedding=row) for i, row in enumerate(rows)]
+    )
     found = store.search(np.array([1, 0], np.float32), 3)
     assert [(hit.node.id_, hit.score) for hit in found] == [(str(i), 0.5) for i in range(3)]
     late = MetadataFilters([MetadataFilter("i", [298, 299], "in")], "or")  # type: ignore[arg-type]
     hidden = MetadataFilters([MetadataFilters([late], "not")], "not")  # type: ignore[arg-type]  # which Chroma cannot tell
-    assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == ["298", "299"]
+    assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == [
+        "298",
+        "299",
+    ]
 
 
 def test_small_collection_search_misses_no_passage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +144,9 @@ def test_a_change_in_the_middle_of_a_search_is_noticed(
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     writer.upsert(*item("a", "old"))
     assert len(reader) == 3
-    reader._passages = _Meanwhile(reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when=when)
+    reader._passages = _Meanwhile(
+        reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when=when
+    )
     assert sorted(hit.node.text for hit in reader.search(ROWS[0], 9)) == [f"a part{i} new" for i in range(3)]
 
 
@@ -140,7 +155,9 @@ def test_a_change_in_the_middle_of_a_search_for_words_is_noticed(tmp_path: Path)
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     writer.upsert(*item("a", "old"))
     assert len(reader.keyword_search("part1", 9)) == 1
-    reader._passages = _Meanwhile(reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when="get")
+    reader._passages = _Meanwhile(
+        reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when="get"
+    )
     assert [hit.node.text for hit in reader.keyword_search("part1", 9)] == ["a part1 new"]
 
 
@@ -157,7 +174,8 @@ class _Meanwhile:
 
 
 @pytest.mark.parametrize(
-    "scope", [Scope(["b"]), Scope(node_ids=["b/1"]), Scope(filters=MetadataFilters([MetadataFilter("name", "b")]))]
+    "scope",
+    [Scope(["b"]), Scope(node_ids=["b/1"]), Scope(filters=MetadataFilters([MetadataFilter("name", "b")]))],
 )
 def test_what_may_not_be_found_is_not_even_read(tmp_path: Path, scope: Scope) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
@@ -165,7 +183,11 @@ def test_what_may_not_be_found_is_not_even_read(tmp_path: Path, scope: Scope) ->
     store.upsert(*item("b", first=3))
     store.keyword_search("part1", 9)  # which reads all words once
     store._passages = asked = _Asked(store._passages)
-    for found in (store.search(ROWS[0], 9, scope), store.keyword_search("part1", 9, scope), store.candidates(scope).ids):
+    for found in (
+        store.search(ROWS[0], 9, scope),
+        store.keyword_search("part1", 9, scope),
+        store.candidates(scope).ids,
+    ):
         assert len(found) in (1, 3)
     wanted = {id_.split("#")[0] for answer in asked.answers for id_ in answer}
     assert wanted
@@ -210,7 +232,10 @@ def test_quickstart_with_an_own_collection_answers_reopened(tmp_path: Path) -> N
 def test_index_over_a_collection_reopens_without_its_nodes(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     store = ChromaVectorStore(chroma_collection=client(tmp_path).get_or_create_collection("quickstart"))
-    nodes = [TextNode("The lake is deep."), TextNode("Boats are made of wood.", metadata={"tags": ["a", None]})]
+    nodes = [
+        TextNode("The lake is deep."),
+        TextNode("Boats are made of wood.", metadata={"tags": ["a", None]}),
+    ]
     context = StorageContext.from_defaults(vector_store=store)
     VectorStoreIndex(nodes, storage_context=context, embed_model=embedder)
     again = ChromaVectorStore(chroma_collection=client(tmp_path).get_collection("quickstart"))
@@ -222,7 +247,9 @@ def test_index_over_a_collection_reopens_without_its_nodes(tmp_path: Path) -> No
 def test_another_store_on_the_collection_sees_changes_at_once(tmp_path: Path) -> None:
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    for number, change in enumerate((item("a"), item("b", first=3), item("a", "new", first=6, passages=2), item("c", first=9))):
+    for number, change in enumerate(
+        (item("a"), item("b", first=3), item("a", "new", first=6, passages=2), item("c", first=9))
+    ):
         writer.upsert(*change)
         assert seen(reader) == seen(writer)
         assert len(seen(reader)) == min(number + 1, 2) + (number == 3)
@@ -291,7 +318,9 @@ class _Breaks:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_interrupted_write_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_write_leaves_the_old_or_the_new_document(
+    tmp_path: Path, writes: int, before: bool
+) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.upsert(*item("a", "old"))
@@ -316,7 +345,9 @@ def test_interrupted_write_leaves_the_old_or_the_new_document(tmp_path: Path, wr
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_interrupted_deletion_leaves_the_document_or_nothing(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_deletion_leaves_the_document_or_nothing(
+    tmp_path: Path, writes: int, before: bool
+) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.upsert(*item("a"))
     store.upsert(*item("b", first=3))

@@ -6,9 +6,23 @@ from typing import Any
 
 import pytest
 
-from ragcore.vector_stores import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from ragcore.vector_stores import (
+    ExactMatchFilter,
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
 
-FISH = {"kind": "Fish", "weight": 3, "tags": ["red", "small"], "note": "", "owner": None, "sold": True, "street": "Hafenstraße"}
+FISH = {
+    "kind": "Fish",
+    "weight": 3,
+    "tags": ["red", "small"],
+    "note": "",
+    "owner": None,
+    "sold": True,
+    "street": "Hafenstraße",
+}
 
 
 @pytest.mark.parametrize(
@@ -58,19 +72,27 @@ FISH = {"kind": "Fish", "weight": 3, "tags": ["red", "small"], "note": "", "owne
         ("sold", "is_empty", None, False),
     ],
 )
-def test_an_operator_compares_the_entry_with_the_value(key: str, operator: str, value: Any, passes: bool) -> None:
+def test_an_operator_compares_the_entry_with_the_value(
+    key: str, operator: str, value: Any, passes: bool
+) -> None:
     assert MetadataFilter(key, value, FilterOperator(operator)).match(FISH) is passes
 
 
 @pytest.mark.parametrize("operator", FilterOperator)
 def test_a_missing_key_passes_where_something_is_to_be_absent(operator: FilterOperator) -> None:
     value: Any = ["x"] if operator.value in ("in", "nin", "any", "all") else "x"
-    assert MetadataFilter("gone", value, operator).match(FISH) is (operator.value in ("!=", "nin", "is_empty"))
+    assert MetadataFilter("gone", value, operator).match(FISH) is (
+        operator.value in ("!=", "nin", "is_empty")
+    )
 
 
 def test_filters_are_joined_by_and_or_not_as_deep_as_one_likes() -> None:
     fish, heavy = ExactMatchFilter(key="kind", value="Fish"), MetadataFilter("weight", 9, FilterOperator.GT)
-    for condition, passes in ((FilterCondition.AND, False), (FilterCondition.OR, True), (FilterCondition.NOT, False)):
+    for condition, passes in (
+        (FilterCondition.AND, False),
+        (FilterCondition.OR, True),
+        (FilterCondition.NOT, False),
+    ):
         assert MetadataFilters(filters=[fish, heavy], condition=condition).match(FISH) is passes
     light = MetadataFilters([heavy], FilterCondition.NOT)
     assert MetadataFilters([fish, MetadataFilters([light, heavy], FilterCondition.OR)]).match(FISH)

@@ -1,4 +1,5 @@
-"""What the PostgreSQL store does beyond the contract of all stores: its vector index, its tables, other libraries beside it."""
+"""What the PostgreSQL store does beyond the contract of all stores: its vector index, its tables, other
+libraries beside it."""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ def waiting(database: PostgresDatabase) -> int:
 
 
 @pytest.mark.usefixtures("small")
-def test_vector_index_finds_many_passages_and_new_ones_at_once(database: PostgresDatabase, store: PostgresStore) -> None:
+def test_vector_index_finds_many_passages_and_new_ones_at_once(
+    database: PostgresDatabase, store: PostgresStore
+) -> None:
     store_passages(store, range(100))
     assert waiting(database) == 100
     store_passages(store, range(100, 200))
@@ -95,13 +98,23 @@ def test_vector_index_finds_many_passages_and_new_ones_at_once(database: Postgre
 
 
 @pytest.mark.usefixtures("small")
-def test_vector_index_returns_top_k_under_a_filter(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "HNSW_CANDIDATES", 40)  # of which a fifth is in the first of these scopes
+def test_vector_index_returns_top_k_under_a_filter(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        store_module, "HNSW_CANDIDATES", 40
+    )  # of which a fifth is in the first of these scopes
     store_passages(store, range(600))
     store.compact()
     for scope, among in [
-        (Scope(filters=MetadataFilters([MetadataFilter("tenth", [3, 7], "in")])), [i for i in range(600) if i % 10 in (3, 7)]),
-        (Scope(document_ids=[f"d{i}" for i in range(0, 600, 20)]), [i for i in range(600) if i // 10 % 2 == 0]),
+        (
+            Scope(filters=MetadataFilters([MetadataFilter("tenth", [3, 7], "in")])),
+            [i for i in range(600) if i % 10 in (3, 7)],
+        ),
+        (
+            Scope(document_ids=[f"d{i}" for i in range(0, 600, 20)]),
+            [i for i in range(600) if i // 10 % 2 == 0],
+        ),
         (Scope(node_ids=["3", "4", "5"]), [3, 4, 5]),
     ]:
         assert [search_numbers(store, query, 10, scope) for query in UNIT[:20]] == [
@@ -134,19 +147,25 @@ def test_vectors_of_any_width_are_compared(store: PostgresStore, width: int) -> 
     assert np.allclose(np.stack([node.embedding for node in store.nodes(["4", "5"])]), rows[4:6], rtol=1e-5)  # type: ignore[arg-type]
 
 
-def test_of_very_many_equal_vectors_the_first_are_found(database: PostgresDatabase, store: PostgresStore) -> None:
+def test_of_very_many_equal_vectors_the_first_are_found(
+    database: PostgresDatabase, store: PostgresStore
+) -> None:
     rows = np.tile(ROWS[:2], (200, 1))  # a, b, a, b, ...
     store_passages(store, range(400), rows)
     store.delete("d0")
     store_passages(store, range(10), rows)  # now the last
     with database.transaction() as db:
         (table,) = db.execute("SELECT vectors FROM indexes").fetchall()[0]
-        db.execute(f"UPDATE {table} SET indexed = false WHERE row < 100")  # which the server now keeps at the table's end
+        db.execute(
+            f"UPDATE {table} SET indexed = false WHERE row < 100"
+        )  # which the server now keeps at the table's end
     assert search_numbers(store, rows[0], 30) == list(range(10, 70, 2))
     assert search_numbers(store, np.zeros(24, np.float32), 3) == [10, 11, 12]
 
 
-def test_what_is_undone_around_the_store_is_undone_in_it(database: PostgresDatabase, store: PostgresStore) -> None:
+def test_what_is_undone_around_the_store_is_undone_in_it(
+    database: PostgresDatabase, store: PostgresStore
+) -> None:
     store_passages(store, range(10))
 
     def broken_off() -> None:
@@ -208,7 +227,9 @@ def test_index_in_use_is_dropped_at_once_and_cleared_later(monkeypatch: pytest.M
 
 def test_vectors_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
     widest = np.ones((1, 16_000), np.float32)
-    with pytest.raises(StoreError, match="has room for vectors of 16,000 numbers, but was given 16,001") as caught:
+    with pytest.raises(
+        StoreError, match="has room for vectors of 16,000 numbers, but was given 16,001"
+    ) as caught:
         store_passages(store, range(1), np.ones((1, 16_001), np.float32))
     assert "folder" in caught.value.hint
     store_passages(store, range(1), widest)
@@ -228,7 +249,9 @@ def test_bytes_on_disk_cover_the_tables_and_fall_with_a_drop(store: PostgresStor
 def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     database: PostgresDatabase, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vacuumed = "SELECT vacuum_count FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ?"
+    vacuumed = (
+        "SELECT vacuum_count FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ?"
+    )
 
     def times(table: str) -> int:
         with database.snapshot() as db:
@@ -245,7 +268,9 @@ def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     assert (times(table), times("passages")) == (1, 2)
 
 
-def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyword_index_of_other_rules_is_made_anew(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store_passages(store, range(20))
     monkeypatch.setattr(store_module, "terms_version", lambda: "newer")
     monkeypatch.setattr(store_module, "passage_terms", lambda node: ["marker", *node.text.split()])
@@ -256,7 +281,9 @@ def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monke
 def test_others_write_while_a_keyword_index_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     address = postgres.fresh()
-    store, other, fresh = (PostgresStore(PostgresDatabase(each, SCHEMA)) for each in (address, address, postgres.fresh()))
+    store, other, fresh = (
+        PostgresStore(PostgresDatabase(each, SCHEMA)) for each in (address, address, postgres.fresh())
+    )
     store_passages(store, range(40))
     written: list[bool] = []
 
@@ -292,10 +319,14 @@ def test_machines_with_different_rules_do_not_reindex_forever(
 
     one, other = PostgresStore(database), PostgresStore(database)
     store_passages(one, range(20))
-    assert [asked(each, rules) for each, rules in 3 * [(one, "these"), (other, "those")]] == ["these"] + 5 * ["those"]
+    assert [asked(each, rules) for each, rules in 3 * [(one, "these"), (other, "those")]] == ["these"] + 5 * [
+        "those"
+    ]
 
 
-def test_keywords_of_an_index_dropped_meanwhile_match_nothing(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keywords_of_an_index_dropped_meanwhile_match_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store_passages(store, range(10))
     given_up: list[bool] = []
 
@@ -312,7 +343,9 @@ def test_keywords_of_an_index_dropped_meanwhile_match_nothing(store: PostgresSto
 
 def test_a_vector_index_is_a_view_on_what_the_store_holds(store: PostgresStore) -> None:
     embedder = HashEmbedding()
-    documents = [Document(f"The {colour} boat lies at the pier.", id_=colour) for colour in ("red", "green", "blue")]
+    documents = [
+        Document(f"The {colour} boat lies at the pier.", id_=colour) for colour in ("red", "green", "blue")
+    ]
     context = StorageContext.from_defaults(vector_store=store)
     made = VectorStoreIndex.from_documents(documents, storage_context=context, embed_model=embedder)
     made.delete_ref_doc("green")
@@ -333,7 +366,9 @@ def test_a_store_that_was_opened_by_parts_closes_its_connection() -> None:
     postgres.with_password("opener", "its own")
     postgres.admin(postgres.server(), "CREATE DATABASE opened OWNER opener")
     postgres.admin(postgres.server().replace("/postgres?", "/opened?"), "CREATE EXTENSION vector")
-    store = PGVectorStore.from_params(user="opener", password="its own", database="opened", host=folder, table_name="notes")
+    store = PGVectorStore.from_params(
+        user="opener", password="its own", database="opened", host=folder, table_name="notes"
+    )
     store_passages(store, range(10))
     assert search_numbers(store, ROWS[3], 1) == [3]
     connection = store._database.connection()

@@ -1,4 +1,5 @@
-"""The nearest rows of more than are multiplied at one go, against a product in float64; which words are looked for."""
+"""The nearest rows of more than are multiplied at one go, against a product in float64; which words are
+looked for."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ ROWS = 3 * BLOCK_BYTES // (4 * WIDTH) + 17  # three blocks, and a bit
 def rows() -> np.ndarray:
     """Unit rows, each of 40 directions many times, the last block nearer to all queries than the first."""
     rng = np.random.default_rng(7)
-    directions = rng.normal(size=(40, WIDTH)).astype(np.float32) + np.linspace(0, 0.5, 40, dtype=np.float32)[:, None]
+    directions = (
+        rng.normal(size=(40, WIDTH)).astype(np.float32) + np.linspace(0, 0.5, 40, dtype=np.float32)[:, None]
+    )
     found = directions[np.sort(rng.integers(0, 40, ROWS))]
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 

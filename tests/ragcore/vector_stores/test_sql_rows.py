@@ -18,7 +18,9 @@ from ragcore.vector_stores.disk import COPIED, SCHEMA, DiskStore
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.sql_rows import BLOCK, FIRST_BLOCK
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz é東\N{GRINNING FACE}\ud800"  # of one to four bytes, and half a character
+LETTERS = (
+    "abcdefghijklmnopqrstuvwxyz é東\N{GRINNING FACE}\ud800"  # of one to four bytes, and half a character
+)
 
 
 def store_at(folder: Path) -> DiskStore:
@@ -32,7 +34,13 @@ def text_of(length: int) -> str:
 def cut(text: str, spans: Sequence[tuple[int, int]]) -> list[TextNode]:
     """Passages of a document with the id "d"."""
     return [
-        TextNode(text[start:end], f"p{i}", start_char_idx=start, end_char_idx=end, embedding=np.eye(4, dtype=np.float32)[i % 4])
+        TextNode(
+            text[start:end],
+            f"p{i}",
+            start_char_idx=start,
+            end_char_idx=end,
+            embedding=np.eye(4, dtype=np.float32)[i % 4],
+        )
         for i, (start, end) in enumerate(spans)
     ]
 
@@ -74,7 +82,9 @@ def test_a_copied_store_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     rng, source = np.random.default_rng(5), MemoryStore()
     for number in range(2 * COPIED + 3):
         vectors = rng.normal(size=(number % 3, 8)).astype(np.float32) * rng.choice([1, 7])
-        nodes = [TextNode(f"passage {i}", f"{number}/{i}", embedding=vector) for i, vector in enumerate(vectors)]
+        nodes = [
+            TextNode(f"passage {i}", f"{number}/{i}", embedding=vector) for i, vector in enumerate(vectors)
+        ]
         source.upsert(Document(f"text {number}", str(number), {"file_name": f"{number}.txt"}), nodes)
     source.upsert(Document("again", "7"), [TextNode("again", "7/0", embedding=np.ones(8, np.float32))])
     target = store_at(tmp_path)
@@ -98,5 +108,9 @@ def test_copying_replaces_existing_documents_and_keeps_others(tmp_path: Path) ->
     target.upsert(Document("other", "e"), [TextNode("other", "q", embedding=np.ones(4, np.float32))])
     source.upsert(Document("new one", "d"), cut("new one", [(0, 3), (4, 7)]))
     target.copy(source)
-    assert [(node.ref_doc_id, node.text) for node in target.passages()] == [("e", "other"), ("d", "new"), ("d", "one")]
+    assert [(node.ref_doc_id, node.text) for node in target.passages()] == [
+        ("e", "other"),
+        ("d", "new"),
+        ("d", "one"),
+    ]
     target._database.close()

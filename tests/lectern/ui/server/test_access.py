@@ -30,7 +30,13 @@ async def screen(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def ask(
-    app: ASGIApp, path: str = "/", *, kind: str = "http", method: str = "GET", scheme: str = "", **headers: str
+    app: ASGIApp,
+    path: str = "/",
+    *,
+    kind: str = "http",
+    method: str = "GET",
+    scheme: str = "",
+    **headers: str,
 ) -> tuple[int, dict[str, str], str]:
     """Status, headers and body; of a websocket 101 or 403, as the server answers."""
     sent: list[Message] = []
@@ -68,8 +74,23 @@ def door() -> ASGIApp:
     return access.Access(screen, lambda: TOKEN)
 
 
-PATHS = ["/", "/query?c=1", "/app/static/logo.svg", "/static/js/index.js", "/media/page.png", "/_stcore/host-config"]
-PATHS += ["/api/page/1/0", "/api/conversation/1/md", "/api/map", "/api/copy/1", "/api/card/1", "/_stcore/health/", "/%2e/"]
+PATHS = [
+    "/",
+    "/query?c=1",
+    "/app/static/logo.svg",
+    "/static/js/index.js",
+    "/media/page.png",
+    "/_stcore/host-config",
+]
+PATHS += [
+    "/api/page/1/0",
+    "/api/conversation/1/md",
+    "/api/map",
+    "/api/copy/1",
+    "/api/card/1",
+    "/_stcore/health/",
+    "/%2e/",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -106,7 +127,9 @@ def test_token_becomes_a_cookie_and_leaves_the_address(door: ASGIApp) -> None:
     assert unescape(found[1]) == "/query?c=a%26b&empty="
     cookie = headers["set-cookie"].lower()
     assert cookie.startswith("lectern_8501=")
-    assert {"httponly", "samesite=strict", "path=/", "max-age=31536000"} <= {part.strip() for part in cookie.split(";")}
+    assert {"httponly", "samesite=strict", "path=/", "max-age=31536000"} <= {
+        part.strip() for part in cookie.split(";")
+    }
     assert "secure" not in cookie
     assert ask(door, cookie=headers["set-cookie"].partition(";")[0])[0] == 200
 
@@ -117,7 +140,9 @@ def test_cookie_is_named_by_the_public_port_and_secure_on_https(door: ASGIApp) -
     assert "Secure" in headers["set-cookie"]
 
 
-@pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example/", "/\\/evil.example", '/"><script>1</script>'])
+@pytest.mark.parametrize(
+    "path", ["//evil.example/", "/\\evil.example/", "/\\/evil.example", '/"><script>1</script>']
+)
 def test_the_page_that_exchanges_the_token_leads_nowhere_else(door: ASGIApp, path: str) -> None:
     _status, _headers, body = ask(door, f"{path}?token={TOKEN}")
     assert re.search(r'content="0;url=/[^/\\"<>]', body)
@@ -129,14 +154,23 @@ def test_a_wrong_token_opens_nothing(door: ASGIApp, token: str) -> None:
     status, headers, _body = ask(door, f"/?token={token}")
     assert status == 403
     assert "set-cookie" not in headers
-    status, headers, _body = ask(door, f"/?token={token}", cookie=COOKIE)  # an old address, in a browser that was let in
+    status, headers, _body = ask(
+        door, f"/?token={token}", cookie=COOKIE
+    )  # an old address, in a browser that was let in
     assert status == 200
     assert "set-cookie" not in headers
 
 
 @pytest.mark.parametrize(
     "cookie",
-    ["", "lectern_8501", "lectern_8501=", f"lectern_8501={TOKEN}", f"lectern_8502={cookie_value(TOKEN)}", "lectern_8501=é"],
+    [
+        "",
+        "lectern_8501",
+        "lectern_8501=",
+        f"lectern_8501={TOKEN}",
+        f"lectern_8502={cookie_value(TOKEN)}",
+        "lectern_8501=é",
+    ],
 )
 def test_a_wrong_cookie_opens_nothing(door: ASGIApp, cookie: str) -> None:
     assert ask(door, cookie=cookie)[0] == 403
@@ -202,8 +236,12 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("origin", OTHERS)
-@pytest.mark.parametrize(("kind", "method"), [("websocket", "GET"), ("http", "PUT"), ("http", "POST"), ("http", "GET")])
-def test_page_of_another_origin_may_not_connect_or_send(own_pages: ASGIApp, kind: str, method: str, origin: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "method"), [("websocket", "GET"), ("http", "PUT"), ("http", "POST"), ("http", "GET")]
+)
+def test_page_of_another_origin_may_not_connect_or_send(
+    own_pages: ASGIApp, kind: str, method: str, origin: str
+) -> None:
     assert ask(own_pages, kind=kind, method=method, origin=origin)[0] == 403
 
 
@@ -220,7 +258,10 @@ def test_page_of_another_origin_may_not_connect_or_send(own_pages: ASGIApp, kind
     ],
 )
 def test_its_own_pages_may(own_pages: ASGIApp, host: str, origin: str, scheme: str) -> None:
-    assert ask(own_pages, kind="websocket", scheme=scheme.replace("http", "ws"), host=host, origin=origin)[0] == 101
+    assert (
+        ask(own_pages, kind="websocket", scheme=scheme.replace("http", "ws"), host=host, origin=origin)[0]
+        == 101
+    )
     assert ask(own_pages, method="PUT", scheme=scheme, host=host, origin=origin)[0] == 200
 
 
@@ -240,7 +281,9 @@ def test_what_a_request_says_of_a_proxy_is_not_believed(own_pages: ASGIApp) -> N
     assert ask(own_pages, kind="websocket", origin="https://localhost:8501", **forwarded)[0] == 403
 
 
-def test_application_checks_every_request_before_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_application_checks_every_request_before_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
     monkeypatch.delenv("LECTERN_TOKEN", raising=False)
     app: ASGIApp = screen

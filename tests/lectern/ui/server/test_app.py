@@ -44,6 +44,9 @@ def test_tab_closed_while_its_screen_is_sent_is_no_failure() -> None:
 
 def test_other_failures_between_tab_and_server_are_not_hidden() -> None:
     whole = ["websocket.accept", "websocket.send", "websocket.close"]
-    assert connect({"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": b"more"}, closed=False) == whole
+    assert (
+        connect({"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": b"more"}, closed=False)
+        == whole
+    )
     with pytest.raises(RuntimeError, match=r"websocket\.receive"):
         connect({"type": "websocket.connect"}, {"type": "websocket.nonsense"}, closed=False)

@@ -88,7 +88,12 @@ def test_our_page_replaces_streamlit_s_even_for_cached_copies(path: str) -> None
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("/api/card/1", "Streamlit's own"), ("/media/saved", "Streamlit's own"), ("/asset", "an asset"), ("/missing", "not here")],
+    [
+        ("/api/card/1", "Streamlit's own"),
+        ("/media/saved", "Streamlit's own"),
+        ("/asset", "an asset"),
+        ("/missing", "not here"),
+    ],
 )
 def test_all_else_is_sent_as_it_is(path: str, said: str) -> None:
     assert get(path, BROWSER)[2] == said

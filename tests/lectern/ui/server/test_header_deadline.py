@@ -1,4 +1,5 @@
-"""Connections to a server of uvicorn's, with each parser that it may have, on which a header comes slowly or never."""
+"""Connections to a server of uvicorn's, with each parser that it may have, on which a header comes slowly or
+never."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture(scope="module", params=[WithH11, WithInstalled])
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(application, http=request.param, ws="websockets-sansio", lifespan="off", log_level="critical")
+        config = uvicorn.Config(
+            application, http=request.param, ws="websockets-sansio", lifespan="off", log_level="critical"
+        )
         server = uvicorn.Server(config)
         running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         running.start()

@@ -32,7 +32,9 @@ def test_the_servers_own_names_are_known(host: str) -> None:
     assert known_host(host)
 
 
-@pytest.mark.parametrize("host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8501", "[::2]:8501"])
+@pytest.mark.parametrize(
+    "host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8501", "[::2]:8501"]
+)
 def test_other_names_are_not(host: str) -> None:
     assert not known_host(host)
 

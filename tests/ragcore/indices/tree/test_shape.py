@@ -9,21 +9,29 @@ from ragcore.indices.tree.shape import Branch, Branches
 
 def over(tree: Branches, ids: Sequence[str]) -> list[str]:
     """The passages below these, in order."""
-    return [leaf for id_ in ids for leaf in (over(tree, tree.branches[id_].children) if id_ in tree.branches else [id_])]
+    return [
+        leaf
+        for id_ in ids
+        for leaf in (over(tree, tree.branches[id_].children) if id_ in tree.branches else [id_])
+    ]
 
 
 def depths(tree: Branches, ids: Sequence[str], depth: int = 0) -> set[int]:
     return {
         found
         for id_ in ids
-        for found in (depths(tree, tree.branches[id_].children, depth + 1) if id_ in tree.branches else {depth})
+        for found in (
+            depths(tree, tree.branches[id_].children, depth + 1) if id_ in tree.branches else {depth}
+        )
     }
 
 
 def written(tree: Branches) -> Branches:
     """The same tree as it is after all summaries were written: a summary says what it is over."""
     texts = {id_: "+".join(over(tree, [id_])) for id_ in tree.branches}
-    return Branches(tree.most, tree.roots, {id_: Branch(b.children, texts[id_]) for id_, b in tree.branches.items()})
+    return Branches(
+        tree.most, tree.roots, {id_: Branch(b.children, texts[id_]) for id_, b in tree.branches.items()}
+    )
 
 
 def built(count: int, most: int) -> Branches:
@@ -42,12 +50,20 @@ def test_tree_builds_bottom_up_in_groups_until_few_roots(count: int, most: int, 
     assert over(tree, tree.roots) == [f"p{number}" for number in range(count)]
     assert len(tree.roots) <= most
     if levels:
-        lowest = [tree.branches[id_].children for id_ in tree.branches if tree.branches[id_].children[0].startswith("p")]
-        assert [len(children) for children in lowest] == [most] * (count // most) + ([count % most] if count % most else [])
+        lowest = [
+            tree.branches[id_].children
+            for id_ in tree.branches
+            if tree.branches[id_].children[0].startswith("p")
+        ]
+        assert [len(children) for children in lowest] == [most] * (count // most) + (
+            [count % most] if count % most else []
+        )
 
 
 @given(st.data(), st.integers(0, 40), st.integers(2, 5))
-def test_changed_tree_has_one_depth_and_stale_changed_summaries(data: st.DataObject, count: int, most: int) -> None:
+def test_changed_tree_has_one_depth_and_stale_changed_summaries(
+    data: st.DataObject, count: int, most: int
+) -> None:
     tree = written(built(count, most))
     passages = over(tree, tree.roots)
     gone = data.draw(st.lists(st.sampled_from(passages), unique=True)) if passages else []
@@ -55,7 +71,9 @@ def test_changed_tree_has_one_depth_and_stale_changed_summaries(data: st.DataObj
         tree.remove(id_)
     left = [id_ for id_ in passages if id_ not in gone]
     assert over(tree, tree.roots) == left
-    lowest: list[str | None] = [id_ for id_ in tree.branches if tree.branches[id_].children[0].startswith("p")]
+    lowest: list[str | None] = [
+        id_ for id_ in tree.branches if tree.branches[id_].children[0].startswith("p")
+    ]
     new = [f"pnew{number}" for number in range(data.draw(st.integers(0, 12)))]
     tree.add([(id_, data.draw(st.sampled_from(lowest or [None]))) for id_ in new])
     assert sorted(over(tree, tree.roots)) == sorted([*left, *new])

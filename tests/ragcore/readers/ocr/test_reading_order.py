@@ -24,7 +24,11 @@ def test_two_columns_between_title_and_footer_read_in_turn() -> None:
 
 
 def test_three_columns_are_read_one_after_the_other() -> None:
-    boxes = [box for number in range(3) for box in column(50 + 320 * number, 340 + 320 * number, 100, 5, 10 * number)]
+    boxes = [
+        box
+        for number in range(3)
+        for box in column(50 + 320 * number, 340 + 320 * number, 100, 5, 10 * number)
+    ]
     assert order(boxes[::-1]) == [[line] for line in [*range(5), *range(10, 15), *range(20, 25)]]
 
 

@@ -1,6 +1,7 @@
 """Which engine reads a page, which way up, and what is said of what none of them reads.
 
-The double reads a picture by its shades: each page is drawn with a mark at the top, whose shade says what stands there.
+The double reads a picture by its shades: each page is drawn with a mark at the top, whose shade says what
+stands there.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Double:
         upright = picture.width < picture.height and picture.getpixel((30, 20)) == 0
         text, confidence = (self.text, self.confidence) if upright else ("xqz jjk wvv", 0.2)
         words = tuple(
-            Word(word, 10 + 40 * place, 10, 45 + 40 * place, 30, confidence) for place, word in enumerate(text.split())
+            Word(word, 10 + 40 * place, 10, 45 + 40 * place, 30, confidence)
+            for place, word in enumerate(text.split())
         )
         return RecognisedPage([Line(words)] if words else [], picture.width, picture.height)
 
@@ -73,7 +75,11 @@ def test_first_confident_engine_is_the_only_one_to_read() -> None:
 
 def test_second_engine_reads_unsure_or_unsupported_text() -> None:
     good = Double("der Turm ist in der Stadt und", languages=("de",))
-    for first in (Double("tbe lower oI lbe lown", 0.5), Double("der Turrn ist in der Stadt und", 0.8), Double("")):
+    for first in (
+        Double("tbe lower oI lbe lown", 0.5),
+        Double("der Turrn ist in der Stadt und", 0.8),
+        Double(""),
+    ):
         assert recognition.recognise(marked(), "a.png", engines=[first, good]).text == good.text
     weak = Double("d3r T", 0.5)
     assert (
@@ -95,7 +101,9 @@ def reports(page: RecognisedPage, picture: Image.Image, label: str = "3") -> lis
 
 
 def test_unrecognised_text_is_reported_and_a_blank_sheet_is_not() -> None:
-    unknown = recognition.recognise(marked(), "a.pdf", engines=[Double("KaHaTHad Jopora OTKpbiiacb BecHou", 0.31)])
+    unknown = recognition.recognise(
+        marked(), "a.pdf", engines=[Double("KaHaTHad Jopora OTKpbiiacb BecHou", 0.31)]
+    )
     assert unknown.text == ""
     assert reports(unknown, marked()) == ["Text was not recognised on these pages of a.pdf: 3."]
     assert reports(unknown, marked(), "") == ["The text in a.pdf was not recognised."]
@@ -103,13 +111,17 @@ def test_unrecognised_text_is_reported_and_a_blank_sheet_is_not() -> None:
     photograph = Image.linear_gradient("L")
     assert reports(nothing, photograph) == ["No words were recognised on these pages of a.pdf: 3."]
     assert reports(nothing, Image.effect_noise((400, 600), 20)) == []
-    assert reports(recognition.recognise(marked(), "a.pdf", engines=[Double("the tower", 0.9)]), marked()) == []
+    assert (
+        reports(recognition.recognise(marked(), "a.pdf", engines=[Double("the tower", 0.9)]), marked()) == []
+    )
 
 
 def test_specks_and_letters_are_not_text_but_words_and_lines_are() -> None:
     def page(*lines: tuple[str, float]) -> RecognisedPage:
         return RecognisedPage(
-            [Line(tuple(Word(word, 0, 0, 9, 9, sure) for word in text.split())) for text, sure in lines], 99, 99
+            [Line(tuple(Word(word, 0, 0, 9, 9, sure) for word in text.split())) for text, sure in lines],
+            99,
+            99,
         )
 
     assert page(("the tower of the town", 0.9)).is_like_text
@@ -117,7 +129,9 @@ def test_specks_and_letters_are_not_text_but_words_and_lines_are() -> None:
     assert page(("合计", 0.9), ("海边的铁路在春天开通了，塔是后来建的", 0.9)).is_like_text
     assert page(("KaHaTHaa gopora OTKpbl1aCb", 0.0)).is_like_text  # in letters that are not known
     assert RecognisedPage([Line((), capacity=40)], 99, 99).is_like_text  # lines that were found and not read
-    assert not page(("4 | a", 0.8), ("ers", 0.1), ("Lf S", 0.5), ("t4SWW03S", 0.2), ("é", 0.7), ("MMMMMMM", 0.3)).is_like_text
+    assert not page(
+        ("4 | a", 0.8), ("ers", 0.1), ("Lf S", 0.5), ("t4SWW03S", 0.2), ("é", 0.7), ("MMMMMMM", 0.3)
+    ).is_like_text
     assert not page(("Town", 0.9)).is_like_text  # a single word, such as on a sign
     assert not page().is_like_text
 
@@ -127,12 +141,21 @@ def test_pages_with_the_same_loss_are_one_report() -> None:
     for number in range(1, 20):
         report.note(str(number), Image.linear_gradient("L"), RecognisedPage((), 4, 6))
     [error] = report.errors()
-    assert error.what == "No words were recognised on these pages of a.pdf: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …."
+    assert (
+        error.what
+        == "No words were recognised on these pages of a.pdf: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …."
+    )
 
 
 def test_word_places_are_compact_and_match_a_hyphenated_quote() -> None:
     lines = [
-        Line((Word("The", 10, 10, 50, 30, 0.9), Word("cliff", 60, 10, 110, 30, 0.9), Word("rail-", 120, 10, 170, 30, 0.9))),
+        Line(
+            (
+                Word("The", 10, 10, 50, 30, 0.9),
+                Word("cliff", 60, 10, 110, 30, 0.9),
+                Word("rail-", 120, 10, 170, 30, 0.9),
+            )
+        ),
         Line((Word("way", 10, 50, 50, 70, 0.9), Word("opened", 60, 50, 140, 70, 0.9))),
     ]
     words = PageWords.from_bytes(PageWords.of(RecognisedPage(lines, 200, 100, turn=90)).to_bytes())
@@ -163,7 +186,9 @@ def test_sideways_or_upside_down_page_is_read_and_drawn_upright(
         box = words[0].highlight_boxes("Ada Penrose built its tower.")[0]
         assert box.x0 == pytest.approx(100 * 60 / 874, abs=2)
         assert box.top == pytest.approx(100 * 205 / 600, abs=3)
-        inside = picture.convert("L").crop((0, int(13.73 * box.top), 2000, int(13.73 * (box.top + box.height))))
+        inside = picture.convert("L").crop(
+            (0, int(13.73 * box.top), 2000, int(13.73 * (box.top + box.height)))
+        )
         assert inside.getextrema()[0] < 60
 
 
@@ -178,11 +203,15 @@ def test_sideways_pdf_page_is_read_and_drawn_upright(tmp_path: Path) -> None:
     assert [words[index].turn for index in range(3)] == [0, 180, 270]
     drawings = []
     for index in range(3):
-        (tmp_path / "page.webp").write_bytes(render_page(tmp_path / "scan.pdf", index, turn=words[index].turn))
+        (tmp_path / "page.webp").write_bytes(
+            render_page(tmp_path / "scan.pdf", index, turn=words[index].turn)
+        )
         drawings.append(Image.open(tmp_path / "page.webp").convert("L").reduce(8))
     assert [drawing.size for drawing in drawings] == [drawings[0].size] * 3
     for drawing in drawings[1:]:
-        assert list(drawing.get_flattened_data()) == pytest.approx(list(drawings[0].get_flattened_data()), abs=60)
+        assert list(drawing.get_flattened_data()) == pytest.approx(
+            list(drawings[0].get_flattened_data()), abs=60
+        )
 
 
 CYRILLIC = "Канатная дорога открылась весной. Башню построила Ада Пенроуз в прошлом веке."
@@ -220,7 +249,9 @@ def test_letters_unknown_to_the_engine_are_reported_not_guessed(
 @with_tesseract
 def test_a_page_that_is_a_photograph_without_words_is_reported(tmp_path: Path) -> None:
     sun = Image.radial_gradient("L").resize((874, 600)).convert("RGB")
-    drawn(SENTENCES[0]).save(tmp_path / "a.pdf", save_all=True, append_images=[sun, Image.new("RGB", (874, 600), "white")])
+    drawn(SENTENCES[0]).save(
+        tmp_path / "a.pdf", save_all=True, append_images=[sun, Image.new("RGB", (874, 600), "white")]
+    )
     left_out: list[RagError] = []
     assert read_file(tmp_path / "a.pdf", ReadOptions("a.pdf", on_loss=left_out.append)).text == SENTENCES[0]
     assert [error.what for error in left_out] == ["No words were recognised on these pages of a.pdf: 2."]
@@ -236,12 +267,16 @@ def test_rapidocr_reads_accents_and_columns_in_the_right_order() -> None:
 
 
 @with_rapidocr
-def test_confined_process_uses_rapidocr_without_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confined_process_uses_rapidocr_without_tesseract(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     end_readers()
     try:
-        document = read_isolated(path, ReadOptions("scan.pdf"), timeout=120, memory_mb=2048, cancelled=lambda: False)
+        document = read_isolated(
+            path, ReadOptions("scan.pdf"), timeout=120, memory_mb=2048, cancelled=lambda: False
+        )
     finally:
         end_readers()
     assert document.text == SENTENCES[0]

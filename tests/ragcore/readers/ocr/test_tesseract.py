@@ -81,10 +81,14 @@ def test_each_page_of_a_fax_is_a_page(tmp_path: Path) -> None:
 
 
 @with_tesseract
-def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_pages_of_a_pdf_without_text_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     real = tesseract.read_lines
-    monkeypatch.setattr(tesseract, "read_lines", lambda picture, name: asked.append(picture.size) or real(picture, name))
+    monkeypatch.setattr(
+        tesseract, "read_lines", lambda picture, name: asked.append(picture.size) or real(picture, name)
+    )
     path = scanned(tmp_path / "mixed.pdf", "=This page is text.", SENTENCES[0], "", f"={SENTENCES[1]}")
     seen = list[tuple[int, int]]()  # pages
     document = read_file(
@@ -164,12 +168,16 @@ def test_picture_without_text_or_too_large_is_reported(tmp_path: Path) -> None:
 
 
 @only_tesseract
-def test_scan_and_picture_say_what_to_install_without_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_and_picture_say_what_to_install_without_tesseract(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn(SENTENCES[0]).save(tmp_path / "photo.png")
     scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("photo.png", "scan.pdf"):
-        with pytest.raises(NoTextError, match=rf"{name} .*no text recognition \(OCR\) is installed") as caught:
+        with pytest.raises(
+            NoTextError, match=rf"{name} .*no text recognition \(OCR\) is installed"
+        ) as caught:
             read(tmp_path / name)
         assert "tesseract-ocr" in caught.value.hint
         assert "[ocr]" in caught.value.hint
@@ -177,14 +185,18 @@ def test_scan_and_picture_say_what_to_install_without_tesseract(tmp_path: Path, 
 
 @with_tesseract
 @only_tesseract
-def test_running_process_uses_tesseract_once_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_process_uses_tesseract_once_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, folder = scanned(tmp_path / "scan.pdf", SENTENCES[0]), tmp_path / "bin"
     folder.mkdir()
     real = shutil.which("tesseract")
     monkeypatch.setenv("PATH", str(folder))
 
     def text() -> str:
-        return read_isolated(path, ReadOptions("scan.pdf"), timeout=60, memory_mb=2_000, cancelled=lambda: False).text
+        return read_isolated(
+            path, ReadOptions("scan.pdf"), timeout=60, memory_mb=2_000, cancelled=lambda: False
+        ).text
 
     end_readers()
     try:
@@ -212,7 +224,13 @@ def test_no_tesseract_goes_on_when_the_reading_is_stopped(tmp_path: Path) -> Non
         return bool(seen)
 
     with pytest.raises(Cancelled):
-        read_isolated(tmp_path / "dense.png", ReadOptions("dense.png"), timeout=60, memory_mb=2048, cancelled=stop_once_it_runs)
+        read_isolated(
+            tmp_path / "dense.png",
+            ReadOptions("dense.png"),
+            timeout=60,
+            memory_mb=2048,
+            cancelled=stop_once_it_runs,
+        )
     end = time.monotonic() + 2
     while set(seen) & set(_tesseracts()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -223,7 +241,11 @@ def _tesseracts() -> list[int]:
     """Those that read a picture, of this test's children's children."""
     found = subprocess.run(["ps", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in found.splitlines()[1:]]
-    return [int(pid) for pid, state, args in rows if "tesseract stdin" in args and "Z" not in state and int(pid) != os.getpid()]
+    return [
+        int(pid)
+        for pid, state, args in rows
+        if "tesseract stdin" in args and "Z" not in state and int(pid) != os.getpid()
+    ]
 
 
 def test_a_photograph_of_many_pixels_is_read_at_half_its_size(tmp_path: Path) -> None:
@@ -233,5 +255,8 @@ def test_a_photograph_of_many_pixels_is_read_at_half_its_size(tmp_path: Path) ->
         Image.new("L", (8000, 6000), 255).save(tmp_path / name)
     with Image.open(tmp_path / "a.jpg") as photograph:
         assert _upright(photograph, "a.jpg").size == (4000, 3000)
-    with Image.open(tmp_path / "a.png") as picture, pytest.raises(TooLargeError, match=r"a\.png is too large"):
+    with (
+        Image.open(tmp_path / "a.png") as picture,
+        pytest.raises(TooLargeError, match=r"a\.png is too large"),
+    ):
         _upright(picture, "a.png")

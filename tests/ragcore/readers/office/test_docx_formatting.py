@@ -1,4 +1,5 @@
-"""Word documents whose formatting changes what is read: first letters, hidden and deleted marks, equations."""
+"""Word documents whose formatting changes what is read: first letters, hidden and deleted marks,
+equations."""
 
 from __future__ import annotations
 
@@ -30,14 +31,18 @@ def test_a_first_letter_as_tall_as_lines_joins_its_word(place: str, tmp_path: Pa
 
 @pytest.mark.parametrize("mark", ["<w:vanish/>", "<w:specVanish/>", '<w:del w:id="1"/>'])
 def test_paragraph_with_a_hidden_mark_continues_in_the_next(mark: str, tmp_path: Path) -> None:
-    body = paragraph("It was ", f"<w:rPr>{mark}</w:rPr>").replace("<w:t>", '<w:t xml:space="preserve">') + paragraph("sold.")
+    body = paragraph("It was ", f"<w:rPr>{mark}</w:rPr>").replace(
+        "<w:t>", '<w:t xml:space="preserve">'
+    ) + paragraph("sold.")
     assert read(make_docx(tmp_path / "a.docx", body)) == "It was sold."
 
 
 def test_style_hidden_paragraph_and_deleted_row_are_skipped(tmp_path: Path) -> None:
     styles = '<w:style w:type="paragraph" w:styleId="Note"><w:rPr><w:vanish/></w:rPr></w:style>'
     row = "<w:tr>{}<w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr>".format
-    table = row("", paragraph("Kettle"), paragraph("31")) + row("<w:trPr><w:del/></w:trPr>", paragraph("Pan"), paragraph("7"))
+    table = row("", paragraph("Kettle"), paragraph("31")) + row(
+        "<w:trPr><w:del/></w:trPr>", paragraph("Pan"), paragraph("7")
+    )
     body = paragraph("Internal: 15.", '<w:pStyle w:val="Note"/>') + f"<w:tbl>{table}</w:tbl>"
     assert read(make_docx(tmp_path / "a.docx", body, styles=styles)) == "Kettle | 31"
 
@@ -96,7 +101,9 @@ def test_charts_are_read_in_place_and_pictures_are_named(tmp_path: Path) -> None
     series = f"<c:ser>{points('tx', 'North')}{points('cat', 'Spring')}{points('val', '7')}</c:ser>"
     more: dict[str, str | bytes] = {
         "word/_rels/document.xml.rels": relations(
-            ("c", "chart", "charts/chart1.xml"), ("p", "image", "media/a.png"), ("o", "oleObject", "embeddings/a.bin")
+            ("c", "chart", "charts/chart1.xml"),
+            ("p", "image", "media/a.png"),
+            ("o", "oleObject", "embeddings/a.bin"),
         ),
         "word/charts/chart1.xml": f'<c:chartSpace xmlns:c="{_CHART}">{series}</c:chartSpace>',
         "word/media/a.png": b"\0" * 90_000,
@@ -131,7 +138,9 @@ STYLE = f'<w:style w:type="paragraph" w:styleId="Long">{"<w:x/>" * COUNT}</w:sty
     ],
     ids=["runs", "hidden marks", "long style"],
 )
-def test_a_document_is_read_in_seconds_however_many_parts_it_has(body: str, separator: str, tmp_path: Path) -> None:
+def test_a_document_is_read_in_seconds_however_many_parts_it_has(
+    body: str, separator: str, tmp_path: Path
+) -> None:
     path = make_docx(tmp_path / "a.docx", body, styles=STYLE)
     began = time.process_time()
     assert read(path) == separator.join("a" * COUNT)
@@ -151,7 +160,10 @@ def test_a_document_is_read_in_seconds_however_many_parts_it_has(body: str, sepa
     ids=["hidden", "readings", "comments in comments"],
 )
 def test_a_paragraph_of_opendocument_is_read_in_seconds(body: str, text: str, tmp_path: Path) -> None:
-    hides = '<style:style style:name="h" style:family="text"><style:text-properties text:display="none"/></style:style>'
+    hides = (
+        '<style:style style:name="h" style:family="text"><style:text-properties '
+        'text:display="none"/></style:style>'
+    )
     path = make_odf(tmp_path / "a.odt", f"<text:p>{body}</text:p>", styles=hides)
     began = time.process_time()
     assert read(path).replace(" ", "") == text.replace(" ", "")

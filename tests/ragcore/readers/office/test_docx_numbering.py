@@ -19,7 +19,8 @@ DATA = Path(__file__).parents[5] / "shared" / "data" / "nasty" / "docx_ok"
 
 def level(depth: int, form: str, text: str, more: str = "", start: int = 1) -> str:
     return (
-        f"<w:lvl w:ilvl='{depth}'><w:start w:val='{start}'/><w:numFmt w:val='{form}'/>{more}<w:lvlText w:val='{text}'/></w:lvl>"
+        f"<w:lvl w:ilvl='{depth}'><w:start w:val='{start}'/><w:numFmt w:val='{form}'/>{more}<w:lvlText "
+        f"w:val='{text}'/></w:lvl>"
     )
 
 
@@ -32,12 +33,20 @@ def listed(identity: int, counts: int, more: str = "") -> str:
 
 
 def style(identity: str, listed: int | None, based: str = "", depth: int = 0) -> str:
-    of = f"<w:pPr><w:numPr><w:ilvl w:val='{depth}'/><w:numId w:val='{listed}'/></w:numPr></w:pPr>" if listed is not None else ""
+    of = (
+        f"<w:pPr><w:numPr><w:ilvl w:val='{depth}'/><w:numId w:val='{listed}'/></w:numPr></w:pPr>"
+        if listed is not None
+        else ""
+    )
     return f"<w:style w:styleId='{identity}'><w:basedOn w:val='{based}'/>{of}</w:style>"
 
 
 def p(text: str, style: str = "", listed: int | None = None, depth: int = 0) -> str:
-    of = f"<w:numPr><w:ilvl w:val='{depth}'/><w:numId w:val='{listed}'/></w:numPr>" if listed is not None else ""
+    of = (
+        f"<w:numPr><w:ilvl w:val='{depth}'/><w:numId w:val='{listed}'/></w:numPr>"
+        if listed is not None
+        else ""
+    )
     words = f"<w:r><w:t>{text}</w:t></w:r>" if text else ""
     return f"<w:p><w:pPr><w:pStyle w:val='{style}'/>{of}</w:pPr>{words}</w:p>"
 
@@ -45,14 +54,19 @@ def p(text: str, style: str = "", listed: int | None = None, depth: int = 0) -> 
 def lines(folder: Path, numbering: str, styles: str, *body: str, note: str = "") -> list[str]:
     """Those of a document of these parts, each a paragraph or a row."""
     parts = {"numbering": numbering, "styles": styles, "footnotes": f"<w:footnote>{note}</w:footnote>"}
-    links = "".join(f"<Relationship Id='{kind}' Type='{KINDS}/{kind}' Target='{kind}.xml'/>" for kind in parts)
+    links = "".join(
+        f"<Relationship Id='{kind}' Type='{KINDS}/{kind}' Target='{kind}.xml'/>" for kind in parts
+    )
     path = make_zip(
         folder / "a.docx",
         {
             "[Content_Types].xml": b"<Types/>",
             "word/document.xml": f"<w:document xmlns:w='{SPACE}'><w:body>{''.join(body)}</w:body></w:document>".encode(),
             "word/_rels/document.xml.rels": f"<Relationships xmlns='{LINKS}'>{links}</Relationships>".encode(),
-            **{f"word/{kind}.xml": f"<w:{kind} xmlns:w='{SPACE}'>{part}</w:{kind}>".encode() for kind, part in parts.items()},
+            **{
+                f"word/{kind}.xml": f"<w:{kind} xmlns:w='{SPACE}'>{part}</w:{kind}>".encode()
+                for kind, part in parts.items()
+            },
         },
     )
     return [line for line in read_file(path, ReadOptions(path.name)).text.split("\n") if line]
@@ -94,12 +108,19 @@ def test_lists_that_count_together_go_on_until_one_begins_anew(tmp_path: Path) -
     anew = "<w:lvlOverride w:ilvl='0'><w:startOverride w:val='5'/></w:lvlOverride>"
     other = f"<w:lvlOverride w:ilvl='0'>{level(0, 'upperLetter', '%1)')}</w:lvlOverride>"
     numbering = (
-        counted(0, level(0, "decimal", "%1.", start=3), level(1, "decimal", "%1.%2", "<w:lvlRestart w:val='0'/>"))
+        counted(
+            0, level(0, "decimal", "%1.", start=3), level(1, "decimal", "%1.%2", "<w:lvlRestart w:val='0'/>")
+        )
         + counted(1, level(0, "bullet", "\uf0b7"))
         + counted(2, "<w:numStyleLink w:val='Plans'/>")
-        + "".join([listed(1, 0), listed(2, 0), listed(3, 0, anew), listed(4, 1), listed(5, 0, other), listed(6, 2)])
+        + "".join(
+            [listed(1, 0), listed(2, 0), listed(3, 0, anew), listed(4, 1), listed(5, 0, other), listed(6, 2)]
+        )
     )
-    body = [p("x", listed=each, depth=depth) for each, depth in ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 0), (1, 0))]
+    body = [
+        p("x", listed=each, depth=depth)
+        for each, depth in ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 0), (1, 0))
+    ]
     body += [p("x", listed=each) for each in (4, 5, 6, 99)]
     assert lines(tmp_path, numbering, style("Plans", 1), *body, note=p("x", listed=4)) == [
         *("3. x", "3.1 x", "4. x", "4.2 x", "5. x", "6. x", "7. x"),
@@ -117,10 +138,14 @@ def test_a_level_that_was_passed_over_counts_as_begun(tmp_path: Path) -> None:
 
 def test_rows_of_a_table_have_their_numbers(tmp_path: Path) -> None:
     rows = "".join(
-        f"<w:tr><w:tc>{p('place', listed=1)}</w:tc><w:tc>{p(name)}</w:tc></w:tr>" for name in ("Harbour", "Cliff Top")
+        f"<w:tr><w:tc>{p('place', listed=1)}</w:tc><w:tc>{p(name)}</w:tc></w:tr>"
+        for name in ("Harbour", "Cliff Top")
     )
     numbering = counted(0, level(0, "decimal", "%1.")) + listed(1, 0)
-    assert [line.split(" ")[0] for line in lines(tmp_path, numbering, "", f"<w:tbl>{rows}</w:tbl>")] == ["1.", "2."]
+    assert [line.split(" ")[0] for line in lines(tmp_path, numbering, "", f"<w:tbl>{rows}</w:tbl>")] == [
+        "1.",
+        "2.",
+    ]
 
 
 def test_a_level_that_says_very_much_is_cut(tmp_path: Path) -> None:
@@ -165,4 +190,6 @@ def test_paragraphs_that_say_their_number_have_that(tmp_path: Path) -> None:
         "1.1. 1.2->1.1  //set the value to 1 and “start new list”",
         *("1.2. 1.3 -> 1.2", "2. 2.", "2.1. 2.1"),
     ]
-    assert {"1.1 Morning Walk", "2.2 Kitchen Tasks", "- Return the borrowed library novels"} <= set(of("docx_lists.docx"))
+    assert {"1.1 Morning Walk", "2.2 Kitchen Tasks", "- Return the borrowed library novels"} <= set(
+        of("docx_lists.docx")
+    )

@@ -26,7 +26,10 @@ def read(path: Path) -> str:
 
 
 def make_pptx(
-    path: Path, shapes: str, links: tuple[tuple[str, str, str], ...] = (), more: Mapping[str, str] | None = None
+    path: Path,
+    shapes: str,
+    links: tuple[tuple[str, str, str], ...] = (),
+    more: Mapping[str, str] | None = None,
 ) -> Path:
     spaces = f'xmlns:a="{A}" xmlns:p="{P}" xmlns:r="{R}" xmlns:m="{M}" xmlns:mc="{MC}"'
     parts = {
@@ -42,7 +45,10 @@ def make_pptx(
 def test_an_equation_of_a_slide_is_latex_and_not_read_twice(tmp_path: Path) -> None:
     r = "<m:r><m:t>{}</m:t></m:r>".format
     fraction = f"<m:f><m:num>{r('a')}</m:num><m:den>{r('b')}</m:den></m:f>"
-    math = f'<a14:m xmlns:a14="urn:a14"><m:oMathPara><m:oMath>{r("t=")}{fraction}</m:oMath></m:oMathPara></a14:m>'
+    math = (
+        "<a14:m "
+        f'xmlns:a14="urn:a14"><m:oMathPara><m:oMath>{r("t=")}{fraction}</m:oMath></m:oMathPara></a14:m>'
+    )
     fallback = "<mc:Fallback><p:sp><p:txBody><a:p><a:r><a:t>picture</a:t></a:r></a:p></p:txBody></p:sp></mc:Fallback>"
     shape = f"<p:sp><p:txBody><a:p><a:r><a:t>Here: </a:t></a:r>{math}</a:p></p:txBody></p:sp>"
     choice = f"<mc:AlternateContent><mc:Choice>{shape}</mc:Choice>{fallback}</mc:AlternateContent>"
@@ -76,8 +82,12 @@ def test_a_thread_of_comments_in_a_workbook_is_read_once(tmp_path: Path) -> None
     sheet["A1"], sheet["A2"] = "Item", "Kettle"
     sheet["A2"].comment = Comment("[Threaded comment] Your version of Excel... Comment: Who pays?", "A")
     book.save(tmp_path / "old.xlsx")
-    thread = '<ThreadedComments xmlns="urn:t"><threadedComment ref="A2"><text>Who pays?</text></threadedComment>'
-    thread += '<threadedComment ref="A2" parentId="1"><text>Halvard.</text></threadedComment></ThreadedComments>'
+    thread = (
+        '<ThreadedComments xmlns="urn:t"><threadedComment ref="A2"><text>Who pays?</text></threadedComment>'
+    )
+    thread += (
+        '<threadedComment ref="A2" parentId="1"><text>Halvard.</text></threadedComment></ThreadedComments>'
+    )
     link = f'<Relationship Id="t" Type="{R}/threadedComment" Target="/xl/threads.xml"/></Relationships>'
     with zipfile.ZipFile(tmp_path / "old.xlsx") as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -93,7 +103,11 @@ def test_two_line_headers_with_merged_cells_name_every_column(tmp_path: Path) ->
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
-    for row in (["Region", "2019", None, "2018", None], [None, "Q1", "Q2", "Q1", "Q2"], ["North", 1, 2, 3, 4]):
+    for row in (
+        ["Region", "2019", None, "2018", None],
+        [None, "Q1", "Q2", "Q1", "Q2"],
+        ["North", 1, 2, 3, 4],
+    ):
         sheet.append(row)
     for merged in ("A1:A2", "B1:C1", "D1:E1"):
         sheet.merge_cells(merged)

@@ -1,4 +1,5 @@
-"""Files with a password: Office files locked by msoffcrypto's own writer, OpenDocument ones as its standard says."""
+"""Files with a password: Office files locked by msoffcrypto's own writer, OpenDocument ones as its standard
+says."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ def test_half_a_locked_file_is_said_to_be_damaged(tmp_path: Path) -> None:
 
 
 def locked_odt(folder: Path, password: str) -> Path:
-    """As LibreOffice 4 to 24 locks a text: content.xml deflated, then AES-256 in CBC mode; the rest as it was."""
+    """As LibreOffice 4 to 24 locks a text: content.xml deflated, then AES-256 in CBC mode; the rest as it
+    was."""
     content = zipfile.ZipFile(make_odt(folder / "plain.odt", [SENTENCE])).read("content.xml")
     deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
     deflated = deflater.compress(content) + deflater.flush()

@@ -37,7 +37,10 @@ def xlsx(path: Path) -> Path:
 def ods(path: Path) -> Path:
     note = "<office:annotation><text:p>Halvard pays the freight.</text:p></office:annotation>"
     cell = "<table:table-cell>{}<text:p>{}</text:p></table:table-cell>".format
-    column = '<table:table-column table:number-columns-repeated="2"/><table:table-column table:visibility="collapse"/>'
+    column = (
+        '<table:table-column table:number-columns-repeated="2"/><table:table-column '
+        'table:visibility="collapse"/>'
+    )
     rows = ""
     for at, (item, price) in enumerate(ROWS):
         hides = ' table:visibility="collapse"' if at == 2 else ""
@@ -45,9 +48,15 @@ def ods(path: Path) -> Path:
         rows += f"<table:table-row{hides}>{cells}</table:table-row>"
     secret = f"<table:table-row>{cell('', 'secret')}</table:table-row>"
     hidden = f'<table:table table:name="Margins" table:style-name="h">{secret}</table:table>'
-    styles = '<style:style style:name="h" style:family="table"><style:table-properties table:display="false"/></style:style>'
+    styles = (
+        '<style:style style:name="h" style:family="table"><style:table-properties '
+        'table:display="false"/></style:style>'
+    )
     return make_odf(
-        path, f'<table:table table:name="Prices">{column}{rows}</table:table>{hidden}', styles=styles, kind="spreadsheet"
+        path,
+        f'<table:table table:name="Prices">{column}{rows}</table:table>{hidden}',
+        styles=styles,
+        kind="spreadsheet",
     )
 
 
@@ -100,11 +109,17 @@ def test_ods_tables_split_at_empty_rows_and_merged_cells_fill(tmp_path: Path) ->
     empty = '<table:table-cell table:number-columns-repeated="1000"/>'
     gap = f'<table:table-row table:number-rows-repeated="2">{empty}</table:table-row>'
     covered = "<table:covered-table-cell/>"
-    heads = row(cell(' table:number-rows-spanned="2"', "Region") + cell(' table:number-columns-spanned="2"', "2019") + covered)
+    heads = row(
+        cell(' table:number-rows-spanned="2"', "Region")
+        + cell(' table:number-columns-spanned="2"', "2019")
+        + covered
+    )
     heads += row(covered + cell("", "Q1") + cell("", "Q2"))
     body = heads + row(cell("", "North") + cell("", "1") + cell("", "2")) + gap
     body += row(cell("", "City") + cell("", "Mayor")) + row(cell("", "Oslo") + cell("", "Ada"))
-    path = make_odf(tmp_path / "a.ods", f'<table:table table:name="S">{body}</table:table>', kind="spreadsheet")
+    path = make_odf(
+        tmp_path / "a.ods", f'<table:table table:name="S">{body}</table:table>', kind="spreadsheet"
+    )
     lines = read_file(path, ReadOptions("a.ods")).text.split("\n")
     assert "Region: North (2019); Q1: 1; Q2: 2" in lines
     assert lines[-1] == "City: Oslo; Mayor: Ada"
@@ -117,7 +132,10 @@ def workbook(path: Path, rows: str) -> Path:
     openpyxl.Workbook().save(path)
     with zipfile.ZipFile(path) as made:
         parts = {name: made.read(name) for name in made.namelist()}
-    sheet = f'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
+    sheet = (
+        "<worksheet "
+        f'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
+    )
     return pack(path, {**parts, "xl/worksheets/sheet1.xml": sheet})
 
 
@@ -142,7 +160,9 @@ def far_xlsx(path: Path, rows: int) -> Path:
 
 @pytest.mark.parametrize("make", [far_xlsx, far_ods], ids=["xlsx", "ods"])
 def test_cells_beyond_the_last_column_are_reported_and_cheap(make: object, tmp_path: Path) -> None:
-    path = (far_xlsx if make is far_xlsx else far_ods)(tmp_path / f"a.{'xlsx' if make is far_xlsx else 'ods'}", 20_000)
+    path = (far_xlsx if make is far_xlsx else far_ods)(
+        tmp_path / f"a.{'xlsx' if make is far_xlsx else 'ods'}", 20_000
+    )
     found: list[str] = []
     began = time.process_time()
     text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
@@ -158,7 +178,8 @@ def test_rows_absent_from_the_file_cost_nothing(number: int, tmp_path: Path) -> 
     cell = '<c t="str"><v>{}</v></c>'.format
     names, row = cell("Item") + cell("Price"), cell("Kettle") + cell("31")
     path = workbook(
-        tmp_path / "a.xlsx", f"<row>{names}</row><row>{row}</row>" + f'<row r="{number}">{names}</row><row>{row}</row>'
+        tmp_path / "a.xlsx",
+        f"<row>{names}</row><row>{row}</row>" + f'<row r="{number}">{names}</row><row>{row}</row>',
     )
     told: list[int] = []
     began = time.process_time()

@@ -35,8 +35,13 @@ def _read(path: Path) -> tuple[str, list[str]]:
         ("House Font", "F0FC", ""),
     ],
 )
-def test_signs_of_symbol_fonts_are_read_as_what_they_show(tmp_path: Path, font: str, char: str, sign: str) -> None:
-    body = f'<w:p><w:r><w:t>5 </w:t></w:r><w:r><w:sym w:font="{font}" w:char="{char}"/></w:r><w:r><w:t>m</w:t></w:r></w:p>'
+def test_signs_of_symbol_fonts_are_read_as_what_they_show(
+    tmp_path: Path, font: str, char: str, sign: str
+) -> None:
+    body = (
+        f'<w:p><w:r><w:t>5 </w:t></w:r><w:r><w:sym w:font="{font}" '
+        f'w:char="{char}"/></w:r><w:r><w:t>m</w:t></w:r></w:p>'
+    )
     assert _read(make_docx(tmp_path / "a.docx", body))[0] == f"5 {sign}m"
 
 
@@ -45,7 +50,9 @@ def test_formulas_without_results_are_said(tmp_path: Path) -> None:
     for row in (["Item", "Sum"], ["Rope", 4], ["Total", "=SUM(B2:B2)"], ["Mean", "=B3/1"]):
         book.active.append(row)
     book.save(tmp_path / "a.xlsx")
-    assert _read(tmp_path / "a.xlsx")[1] == ["Formulas of a.xlsx have no results in the file and were not read (cells: 2)."]
+    assert _read(tmp_path / "a.xlsx")[1] == [
+        "Formulas of a.xlsx have no results in the file and were not read (cells: 2)."
+    ]
 
 
 def test_formulas_whose_result_is_an_empty_text_are_read(tmp_path: Path) -> None:
@@ -62,14 +69,20 @@ def test_formulas_whose_result_is_an_empty_text_are_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("size", "is_said"), [((900, 600), True), ((90, 60), False)])
-def test_small_picture_is_reported_if_large_enough_for_text(tmp_path: Path, size: tuple[int, int], is_said: bool) -> None:
+def test_small_picture_is_reported_if_large_enough_for_text(
+    tmp_path: Path, size: tuple[int, int], is_said: bool
+) -> None:
     picture = io.BytesIO()
     Image.new("1", size, 1).save(picture, "png")
     more = {
-        "word/_rels/document.xml.rels": relations(("s", "styles", "styles.xml"), ("p", "image", "media/a.png")),
+        "word/_rels/document.xml.rels": relations(
+            ("s", "styles", "styles.xml"), ("p", "image", "media/a.png")
+        ),
         "word/media/a.png": picture.getvalue(),
     }
-    left_out = _read(make_docx(tmp_path / "a.docx", "<w:p><w:r><w:t>See below.</w:t></w:r></w:p>", more=more))[1]
+    left_out = _read(
+        make_docx(tmp_path / "a.docx", "<w:p><w:r><w:t>See below.</w:t></w:r></w:p>", more=more)
+    )[1]
     assert left_out == (["Text in pictures of a.docx was not read (pictures: 1)."] if is_said else [])
 
 
@@ -82,14 +95,23 @@ def test_notes_comments_and_margins_of_rich_text_are_read(tmp_path: Path) -> Non
     path = tmp_path / "a.rtf"
     path.write_text(rtf)
     text, _ = _read(path)
-    for words in ("Harbour office\n", "Page of 1907\n", "[ Paid since 1998.] in May", "[Comment: Ask Vera.]."):
+    for words in (
+        "Harbour office\n",
+        "Page of 1907\n",
+        "[ Paid since 1998.] in May",
+        "[Comment: Ask Vera.].",
+    ):
         assert words in text
 
 
 @pytest.mark.parametrize("defined", ["before", "behind"])
 def test_rich_text_table_rows_have_their_column_names(defined: str, tmp_path: Path) -> None:
     def row(*cells: str) -> str:
-        return r"\trowd\cellx2000\cellx4000\pard\intbl " + "".join(cell + r"\cell " for cell in cells) + r"{\trowd\row}"
+        return (
+            r"\trowd\cellx2000\cellx4000\pard\intbl "
+            + "".join(cell + r"\cell " for cell in cells)
+            + r"{\trowd\row}"
+        )
 
     table = (
         row("Station", "Opened", "Sign")
@@ -142,8 +164,20 @@ def test_rich_text_of_many_links_is_read_fast_with_addresses(tmp_path: Path) -> 
     link = r'{\field{\*\fldinst{HYPERLINK "https://example.org"}}{\fldrslt{\ul here}}}'
     path = tmp_path / "a.rtf"
     path.write_text(
-        r"{\rtf1\ansi See " + link + " and " + link + r"{\field{\*\fldinst{HYPERLINK " * 3_000 + r'"' + "}}}" * 3_000 + "}"
+        r"{\rtf1\ansi See "
+        + link
+        + " and "
+        + link
+        + r"{\field{\*\fldinst{HYPERLINK " * 3_000
+        + r'"'
+        + "}}}" * 3_000
+        + "}"
     )
     began = time.process_time()
-    assert _read(path)[0].split() == ["See", 'here("https://example.org")', "and", 'here("https://example.org")']
+    assert _read(path)[0].split() == [
+        "See",
+        'here("https://example.org")',
+        "and",
+        'here("https://example.org")',
+    ]
     assert time.process_time() - began < 10

@@ -38,7 +38,14 @@ def turned_page(path: Path, draw: Callable[[Any], None], *, turns: int = 0, rota
     return path
 
 
-def table(canvas: Any, rows: Sequence[Sequence[str]] = ROWS, *, ruled: bool = True, top: float = 700, title: str = "") -> None:
+def table(
+    canvas: Any,
+    rows: Sequence[Sequence[str]] = ROWS,
+    *,
+    ruled: bool = True,
+    top: float = 700,
+    title: str = "",
+) -> None:
     """Cells of 120 by 20 points."""
     canvas.setFont("Helvetica", 16)
     canvas.drawString(60, top + 20, title)
@@ -47,7 +54,10 @@ def table(canvas: Any, rows: Sequence[Sequence[str]] = ROWS, *, ruled: bool = Tr
         for column, cell in enumerate(row):
             canvas.drawString(65 + 120 * column, top - 14 - 20 * number, cell)
     if ruled:
-        canvas.grid([60 + 120 * column for column in range(len(rows[0]) + 1)], [top - 20 * y for y in range(len(rows) + 1)])
+        canvas.grid(
+            [60 + 120 * column for column in range(len(rows[0]) + 1)],
+            [top - 20 * y for y in range(len(rows) + 1)],
+        )
 
 
 def written(canvas: Any, x: float, y: float, text: str, turns: int) -> None:

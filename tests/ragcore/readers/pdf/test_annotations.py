@@ -53,14 +53,16 @@ def test_of_several_boxes_with_one_name_each_says_which_it_is(tmp_path: Path) ->
     content = b"BT /F1 12 Tf 60 700 Td (Delivery) Tj ET"
     boxes = [("Express", "Express"), ("Parcel", "Off")]
     widgets = [
-        f"<< /Type /Annot /Subtype /Widget /Parent 6 0 R /Rect [60 {600 - 40 * at} 80 {620 - 40 * at}] /AS /{state}"
+        f"<< /Type /Annot /Subtype /Widget /Parent 6 0 R /Rect [60 {600 - 40 * at} 80 {620 - 40 * at}] "
+        f"/AS /{state}"
         f" /AP << /N << /{value} 5 0 R /Off 5 0 R >> >> >>".encode()
         for at, (value, state) in enumerate(boxes)
     ]
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] >> >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Annots [7 0 R 8 0 R] /Resources << /Font"
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Annots [7 0 R 8 0 R] "
+        b"/Resources << /Font"
         b" << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
         b"<< /Length %d >> stream\n%s\nendstream" % (len(content), content),
         b"<< /Type /XObject /Subtype /Form /BBox [0 0 20 20] /Length 0 >> stream\n\nendstream",
@@ -117,7 +119,8 @@ def xfa(data: str, text: str = "Please wait") -> bytes:
         b"<< /Type /Catalog /Pages 2 0 R /NeedsRendering true"
         b" /AcroForm << /Fields [] /XFA [(template) 6 0 R (datasets) 5 0 R] >> >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font"
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << "
+        b"/F1 << /Type /Font"
         b" /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
         b"<< /Length %d >> stream\n%s\nendstream" % (len(content), content),
         b"<< /Length %d >> stream\n%s\nendstream" % (len(data), data.encode()),
@@ -129,7 +132,10 @@ def xfa(data: str, text: str = "Please wait") -> bytes:
 
 @pytest.mark.parametrize("value", ["Penrose", "Penrose &amp; Hale"])
 def test_a_form_of_xfa_gives_its_values_and_says_that_it_is_one(value: str, tmp_path: Path) -> None:
-    data = f"<xfa:datasets xmlns:xfa='x'><xfa:data><form><surname>{value}</surname><town/></form></xfa:data></xfa:datasets>"
+    data = (
+        "<xfa:datasets "
+        f"xmlns:xfa='x'><xfa:data><form><surname>{value}</surname><town/></form></xfa:data></xfa:datasets>"
+    )
     (tmp_path / "a.pdf").write_bytes(xfa(data))
     text, left_out = read(tmp_path / "a.pdf")
     assert text == f"Please wait\n\nsurname: {value.replace('&amp;', '&')}"
@@ -139,16 +145,27 @@ def test_a_form_of_xfa_gives_its_values_and_says_that_it_is_one(value: str, tmp_
 
 
 def test_a_box_that_is_not_ticked_keeps_no_values_of_xfa_out(tmp_path: Path) -> None:
-    data = "<xfa:datasets xmlns:xfa='x'><xfa:data><form><surname>Penrose</surname></form></xfa:data></xfa:datasets>"
+    data = (
+        "<xfa:datasets "
+        "xmlns:xfa='x'><xfa:data><form><surname>Penrose</surname></form></xfa:data></xfa:datasets>"
+    )
     box = b"<< /Type /Annot /Subtype /Widget /FT /Btn /T (dog) /Rect [60 600 80 620] /AS /Off >>"
-    whole = xfa(data).replace(b"/Fields []", b"/Fields [7 0 R]").replace(b"/Contents 4", b"/Annots [7 0 R] /Contents 4")
-    whole = whole.replace(b"trailer", b"7 0 obj\n" + box + b"\nendobj\ntrailer").replace(b"/Size 7", b"/Size 8")
+    whole = (
+        xfa(data)
+        .replace(b"/Fields []", b"/Fields [7 0 R]")
+        .replace(b"/Contents 4", b"/Annots [7 0 R] /Contents 4")
+    )
+    whole = whole.replace(b"trailer", b"7 0 obj\n" + box + b"\nendobj\ntrailer").replace(
+        b"/Size 7", b"/Size 8"
+    )
     (tmp_path / "a.pdf").write_bytes(whole)
     assert read(tmp_path / "a.pdf")[0] == "Please wait\n\ndog: not ticked\nsurname: Penrose"
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="it recognises them")
-def test_picture_only_pages_are_named_without_recognition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_picture_only_pages_are_named_without_recognition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from PIL import Image, ImageDraw
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas

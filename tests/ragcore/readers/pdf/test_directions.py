@@ -1,4 +1,5 @@
-"""Tables whose text does not run to the right, and names of columns over several lines, read like their plain siblings."""
+"""Tables whose text does not run to the right, and names of columns over several lines, read like their plain
+siblings."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def read(path: Path) -> str:
 @ruled_or_bare
 @pytest.mark.parametrize("rotate", [0, 90, 180, 270])
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])
-def test_a_table_reads_alike_whichever_way_it_lies(turns: int, rotate: int, ruled: bool, tmp_path: Path) -> None:
+def test_a_table_reads_alike_whichever_way_it_lies(
+    turns: int, rotate: int, ruled: bool, tmp_path: Path
+) -> None:
     def draw(canvas: Any) -> None:
         table(canvas, ruled=ruled, title="Stations 2024")
 
@@ -55,7 +58,9 @@ def test_upright_text_beside_a_turned_table_stays_text(ruled: bool, tmp_path: Pa
 def test_the_box_of_a_turned_row_encloses_its_ink(turns: int, rotate: int, tmp_path: Path) -> None:
     from PIL import Image
 
-    path = turned_page(tmp_path / "a.pdf", lambda canvas: table(canvas, [ROWS[0]], ruled=False), turns=turns, rotate=rotate)
+    path = turned_page(
+        tmp_path / "a.pdf", lambda canvas: table(canvas, [ROWS[0]], ruled=False), turns=turns, rotate=rotate
+    )
     image = Image.open(io.BytesIO(render_page(path, 0, scale=2.0))).convert("L")
     ink = image.point(lambda value: 255 if value < 128 else 0).getbbox()
     assert ink is not None
@@ -68,7 +73,11 @@ def test_the_box_of_a_turned_row_encloses_its_ink(turns: int, rotate: int, tmp_p
 
 
 NAMES = ["Station", "Keeper\npay", "Lamp\nheight", "Built in"]
-FIGURES = [["Cliff Top", "12", "41", "1871"], ["Low Rock", "9", "17", "1902"], ["Far Skerry", "14", "29", "1888"]]
+FIGURES = [
+    ["Cliff Top", "12", "41", "1871"],
+    ["Low Rock", "9", "17", "1902"],
+    ["Far Skerry", "14", "29", "1888"],
+]
 
 
 @ruled_or_bare
@@ -135,13 +144,18 @@ def test_a_cell_that_spans_rows_is_in_each_of_them(tmp_path: Path) -> None:
     lines = read(turned_page(tmp_path / "a.pdf", draw)).split("\n")
     regions = ["North"] * 3 + ["South"] * 2
     assert lines[1:] == [
-        f"Region: {region}; Town: {town}; People: {people}" for region, (_, town, people) in zip(regions, rows[1:], strict=True)
+        f"Region: {region}; Town: {town}; People: {people}"
+        for region, (_, town, people) in zip(regions, rows[1:], strict=True)
     ]
 
 
 @ruled_or_bare
 def test_two_tables_below_each_other_have_their_own_names(ruled: bool, tmp_path: Path) -> None:
-    second = [["City", "Mayor", "Seats", "Since"], ["Oslo", "Ada Lund", "59", "2019"], ["Bergen", "Bo Dahl", "67", "2021"]]
+    second = [
+        ["City", "Mayor", "Seats", "Since"],
+        ["Oslo", "Ada Lund", "59", "2019"],
+        ["Bergen", "Bo Dahl", "67", "2021"],
+    ]
 
     def draw(canvas: Any) -> None:
         table(canvas, ruled=ruled)

@@ -1,4 +1,5 @@
-"""Tables, columns and headlines of made PDFs, compared with what was drawn; and of real ones, with what is seen on them."""
+"""Tables, columns and headlines of made PDFs, compared with what was drawn; and of real ones, with what is
+seen on them."""
 
 from __future__ import annotations
 
@@ -24,8 +25,10 @@ ROWS = [
 ]
 BEFORE, AFTER = "The stations of the railway are these.", "All of them are open in summer."
 PROSE = (
-    "The railway was built in two summers by ninety men, who cut the track into the rock with hand tools and hauled the"
-    " carriages up with a rope that ran over the wheel in the engine house, where it can still be seen by visitors today."
+    "The railway was built in two summers by ninety men, who cut the track into the rock with hand "
+    "tools and hauled the"
+    " carriages up with a rope that ran over the wheel in the engine house, where it can still be seen "
+    "by visitors today."
 )
 
 
@@ -82,12 +85,16 @@ def test_rows_without_rules_between_them_are_rows(tmp_path: Path) -> None:
 
 def test_the_boxes_of_a_row_lie_on_that_row(tmp_path: Path) -> None:
     path = drawn(tmp_path / "a.pdf", [paragraph(BEFORE), table(ROWS, GRID), paragraph(AFTER)])
-    found = {row[0]: highlight_boxes(path, 0, line) for row, line in zip(ROWS, table_rows.lines(ROWS), strict=True)}
+    found = {
+        row[0]: highlight_boxes(path, 0, line) for row, line in zip(ROWS, table_rows.lines(ROWS), strict=True)
+    }
     tops = [min(box.top for box in boxes) for boxes in found.values()]
     assert tops == sorted(tops)
     assert len(set(tops)) == len(ROWS)
     for boxes in found.values():
-        assert max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3  # percent: one row
+        assert (
+            max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3
+        )  # percent: one row
     whole = highlight_boxes(path, 0, read(path))
     assert min(box.top for box in whole) < tops[0]
     assert max(box.top for box in whole) > tops[-1]
@@ -103,11 +110,17 @@ def test_passage_from_a_table_to_the_text_below_is_located(tmp_path: Path) -> No
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    cells=st.lists(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=3, max_size=3), min_size=3, max_size=8),
+    cells=st.lists(
+        st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=3, max_size=3), min_size=3, max_size=8
+    ),
     ruled=st.booleans(),
 )
-def test_no_word_of_a_table_is_lost_or_put_in_another_row(cells: list[list[str]], ruled: bool, tmp_path: Path) -> None:
-    lines = read(drawn(tmp_path / "a.pdf", [table(cells, *([GRID] if ruled else []), widths=[120.0] * 3)])).split("\n")
+def test_no_word_of_a_table_is_lost_or_put_in_another_row(
+    cells: list[list[str]], ruled: bool, tmp_path: Path
+) -> None:
+    lines = read(
+        drawn(tmp_path / "a.pdf", [table(cells, *([GRID] if ruled else []), widths=[120.0] * 3)])
+    ).split("\n")
     assert lines == list(table_rows.lines(cells))
 
 
@@ -116,7 +129,10 @@ def test_columns_drawn_line_by_line_are_read_one_after_another(tmp_path: Path) -
 
     from reportlab.pdfgen.canvas import Canvas
 
-    left, right = (wrap(text, 44) for text in (PROSE, PROSE.replace("railway", "lighthouse").replace("carriages", "lamps")))
+    left, right = (
+        wrap(text, 44)
+        for text in (PROSE, PROSE.replace("railway", "lighthouse").replace("carriages", "lamps"))
+    )
     canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
     canvas.setFont("Helvetica", 10)
     for number, (one, other) in enumerate(zip(left, right, strict=False)):
@@ -131,7 +147,10 @@ def test_columns_drawn_line_by_line_are_read_one_after_another(tmp_path: Path) -
 def test_headline_as_long_as_a_line_stays_apart_from_the_text(tmp_path: Path) -> None:
     title = "The History of the Cliff Railway and of Everybody who Built it"
     for name, style in (("large", {"fontSize": 16, "leading": 20}), ("bold", {"fontName": "Helvetica-Bold"})):
-        path = drawn(tmp_path / f"{name}.pdf", [paragraph(title, spaceAfter=0, **style), paragraph(PROSE, rightIndent=120)])
+        path = drawn(
+            tmp_path / f"{name}.pdf",
+            [paragraph(title, spaceAfter=0, **style), paragraph(PROSE, rightIndent=120)],
+        )
         assert read(path) == f"{title}\n\n{PROSE}"
 
 
@@ -192,7 +211,10 @@ def test_bold_headline_is_not_joined_to_the_paragraph_above(tmp_path: Path) -> N
         ("Helvetica-Bold", "Tickets"),
         ("Helvetica", "They are sold below."),
     ]
-    assert read(typed(tmp_path / "a.pdf", [lines])).split("\n\n") == [" ".join(full), "Tickets\nThey are sold below."]
+    assert read(typed(tmp_path / "a.pdf", [lines])).split("\n\n") == [
+        " ".join(full),
+        "Tickets\nThey are sold below.",
+    ]
 
 
 @pytest.mark.parametrize(("inside", "word"), [(20, "cutting-edge"), (3, "cuttingedge")])

@@ -1,4 +1,5 @@
-"""Pictures on pages that have text, too: their words are read in their place, or the pages are named; others are let be."""
+"""Pictures on pages that have text, too: their words are read in their place, or the pages are named; others
+are let be."""
 
 from __future__ import annotations
 
@@ -73,7 +74,9 @@ class Read:
 @with_tesseract
 @pytest.mark.parametrize("rotate", [0, 90, 180])
 @pytest.mark.parametrize("inside", [False, True], ids=["on the page", "in a form"])
-def test_picture_words_are_in_place_between_lines_with_boxes(rotate: int, inside: bool, tmp_path: Path) -> None:
+def test_picture_words_are_in_place_between_lines_with_boxes(
+    rotate: int, inside: bool, tmp_path: Path
+) -> None:
     def draw(canvas: Any) -> None:
         if inside:
             canvas.beginForm("all", 0, 0, *A4)
@@ -130,13 +133,26 @@ def test_sideways_picture_is_read_and_marked_on_the_page(angle: int, tmp_path: P
     left, right = min(box.x0 for box in boxes), max(box.x0 + box.width for box in boxes)
     top, bottom = min(box.top for box in boxes), max(box.top + box.height for box in boxes)
     x, y, width, height = place
-    begin, line = 60 / 874, 97 / 600  # of the picture's width and height: where the sentence begins, and the middle of its line
+    begin, line = (
+        60 / 874,
+        97 / 600,
+    )  # of the picture's width and height: where the sentence begins, and the middle of its line
     if angle == 90:
         expected = (bottom, 1 - (y + begin * height) / A4[1], (left + right) / 2, (x + line * width) / A4[0])
     elif angle == 180:
-        expected = (right, (x + width - begin * width) / A4[0], (top + bottom) / 2, 1 - (y + line * height) / A4[1])
+        expected = (
+            right,
+            (x + width - begin * width) / A4[0],
+            (top + bottom) / 2,
+            1 - (y + line * height) / A4[1],
+        )
     else:
-        expected = (top, 1 - (y + height - begin * height) / A4[1], (left + right) / 2, (x + width - line * width) / A4[0])
+        expected = (
+            top,
+            1 - (y + height - begin * height) / A4[1],
+            (left + right) / 2,
+            (x + width - line * width) / A4[0],
+        )
     assert expected[::2] == pytest.approx([100 * share for share in expected[1::2]], abs=1.5)
 
 
@@ -163,7 +179,9 @@ def not_looked_at() -> list[Draw]:
     def background(canvas: Any) -> None:
         picture(canvas, drawn(*SENTENCES), (0, 0, 595, 842))
         for number in range(8):
-            canvas.drawString(60, 600 - 30 * number, f"Line {number} of a page that was typed and not scanned.")
+            canvas.drawString(
+                60, 600 - 30 * number, f"Line {number} of a page that was typed and not scanned."
+            )
 
     return [logo, coarse, background, layered]
 
@@ -191,16 +209,23 @@ def test_words_that_are_typed_upon_a_picture_are_not_read_twice(tmp_path: Path) 
     assert [text.count(line) for line in (HEAD, *SENTENCES, "Copied by the clerk", FOOT)] == [1] * 5
 
 
-def test_pages_with_large_pictures_are_named_once_without_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_with_large_pictures_are_named_once_without_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     letters = [drawn(*SENTENCES, f"Part {number}.") for number in range(3)]
     monkeypatch.setattr(recognition, "ENGINES", ())
     read = Read(pages(tmp_path / "a.pdf", [letters[0], None, *letters[1:]]))
     assert read.left_out == [
-        "In a.pdf there are large pictures beside the text of pages 1, 3 and 4, and no text recognition (OCR) is installed."
+        (
+            "In a.pdf there are large pictures beside the text of pages 1, 3 and 4, and no text recognition "
+            "(OCR) is installed."
+        )
     ]
 
 
-def test_picture_repeated_on_every_page_is_examined_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_picture_repeated_on_every_page_is_examined_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Double("the tower of the town")
     monkeypatch.setattr(recognition, "ENGINES", (engine,))
     Read(pages(tmp_path / "a.pdf", [drawn(*SENTENCES)] * 4))
@@ -208,7 +233,9 @@ def test_picture_repeated_on_every_page_is_examined_once(tmp_path: Path, monkeyp
 
 
 @with_tesseract
-def test_photographs_are_silent_and_unread_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_photographs_are_silent_and_unread_text_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recognition, "ENGINES", (tesseract,))
     noise = Image.effect_noise((900, 620), 90).convert("RGB").resize((450, 310)).resize((900, 620))
     sun = Image.radial_gradient("L").resize((900, 620)).convert("RGB")
@@ -216,6 +243,8 @@ def test_photographs_are_silent_and_unread_text_is_named(tmp_path: Path, monkeyp
     read = Read(pages(tmp_path / "a.pdf", [sun, noise, cyrillic()]))
     assert read.text == "\n\n".join([HEAD] * 3)
     expected = (
-        [] if {"rus", "ukr", "bul"} & set(tesseract.languages()) else ["Text was not recognised on these pages of a.pdf: 3."]
+        []
+        if {"rus", "ukr", "bul"} & set(tesseract.languages())
+        else ["Text was not recognised on these pages of a.pdf: 3."]
     )
     assert read.left_out == expected

@@ -40,11 +40,20 @@ def written(path: Path, *paragraphs: str) -> Path:
             "The changing ion Cl<super>-</super> and the charge e<super>-</super> of it.",
             "The changing ion Cl^- and the charge e^- of it.",
         ),
-        ("A change that is well<b>-</b>known, of pages 3<b>-</b>9.", "A change that is well-known, of pages 3-9."),
-        ("The 1<super>st</super> of May, by Lectern<super>TM</super> it is.", "The 1st of May, by Lectern™ it is."),
+        (
+            "A change that is well<b>-</b>known, of pages 3<b>-</b>9.",
+            "A change that is well-known, of pages 3-9.",
+        ),
+        (
+            "The 1<super>st</super> of May, by Lectern<super>TM</super> it is.",
+            "The 1st of May, by Lectern™ it is.",
+        ),
         ("The sum is 1,234<super>2</super> euro.", "The sum is 1,234^2 euro."),
         ("It was built in 1871<super>12</super> here.", "It was built in 1871^12 here."),
-        ("It is steep.<super>3</super> Mind the gap<super>*</super> there.", "It is steep.3 Mind the gap* there."),
+        (
+            "It is steep.<super>3</super> Mind the gap<super>*</super> there.",
+            "It is steep.3 Mind the gap* there.",
+        ),
         ("Take 3<super>1</super>/<sub>2</sub> cups of it.", "Take 3 1/2 cups of it."),
         ("Take <super>3</super>⁄<sub>4</sub> of a cup.", "Take 3/4 of a cup."),
         ("A plain line of 106 words and 10-3 more.", "A plain line of 106 words and 10-3 more."),
@@ -99,7 +108,11 @@ def dropped(cap: str, lines: list[str], path: Path) -> Path:
     ("cap", "lines", "begin"),
     [
         ("C", LINES, "Castleford was sold in 1888 to the family of the keeper, who"),
-        ("A", ["nother day, the lamp went out in the tower", "and the keeper slept on."], "Another day, the lamp"),
+        (
+            "A",
+            ["nother day, the lamp went out in the tower", "and the keeper slept on."],
+            "Another day, the lamp",
+        ),
         (
             "A",
             ["railway ran up the cliff from the harbour to", "the top, and no railway was steeper then."],

@@ -1,4 +1,5 @@
-"""Links: what they give is a file under its title, and none leads to this machine or the network around it."""
+"""Links: what they give is a file under its title, and none leads to this machine or the network around
+it."""
 
 from __future__ import annotations
 
@@ -119,13 +120,19 @@ def test_a_file_is_called_by_its_title_or_its_address(
     ("kind", "said", "name"),
     [
         ("application/octet-stream", 'attachment; filename="report 2024.pdf"', "report 2024.pdf"),
-        ("application/octet-stream", "attachment; filename*=UTF-8''%C3%9Cbersicht.docx; filename=x.docx", "Übersicht.docx"),
+        (
+            "application/octet-stream",
+            "attachment; filename*=UTF-8''%C3%9Cbersicht.docx; filename=x.docx",
+            "Übersicht.docx",
+        ),
         ("application/pdf", 'inline; filename="../../etc/report.PDF"', "report.pdf"),
         ("application/pdf", "attachment", "download.pdf"),
         ("text/html", 'inline; filename="x.html"', "Öffnung: der die Bahn.html"),
     ],
 )
-def test_a_file_is_called_as_the_server_says(site: Site, tmp_path: Path, kind: str, said: str, name: str) -> None:
+def test_a_file_is_called_as_the_server_says(
+    site: Site, tmp_path: Path, kind: str, said: str, name: str
+) -> None:
     link = site.page("/download?id=7", PAGE, kind, **{"Content-Disposition": said})
     assert fetch(link, tmp_path / "a", HERE).name == name
 
@@ -138,14 +145,20 @@ def test_the_encoding_that_the_server_names_is_believed(site: Site, tmp_path: Pa
 
 
 @pytest.mark.parametrize("charset", ["zip", "idna", "undefined", "no-such", ""])
-def test_what_a_server_names_that_is_no_encoding_is_not_believed(site: Site, tmp_path: Path, charset: str) -> None:
+def test_what_a_server_names_that_is_no_encoding_is_not_believed(
+    site: Site, tmp_path: Path, charset: str
+) -> None:
     found = fetch(site.page("/", PAGE, f"text/html; charset={charset}"), tmp_path / "a", HERE)
     assert found.path.read_bytes() == PAGE.encode()
 
 
-def test_character_split_or_cut_by_a_server_is_read(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_character_split_or_cut_by_a_server_is_read(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = httpx.Response.iter_bytes
-    monkeypatch.setattr(httpx.Response, "iter_bytes", lambda response: whole(response, 33))  # the system would join them
+    monkeypatch.setattr(
+        httpx.Response, "iter_bytes", lambda response: whole(response, 33)
+    )  # the system would join them
     link = site.page("/", PAGE.encode("utf-16")[:-1], "text/html; charset=utf-16")
     found = fetch(link, tmp_path / "a", HERE)
     assert found.path.read_text("utf-8-sig") == PAGE[:-1] + "�"
@@ -167,7 +180,9 @@ def test_character_split_or_cut_by_a_server_is_read(site: Site, tmp_path: Path, 
         (" <meta charset=gbk><title>海鸥</title>".encode("gbk") + "海".encode("gbk") * 200_000, "海鸥.html"),
     ],
 )
-def test_a_page_is_called_by_the_title_at_its_head(site: Site, tmp_path: Path, page: str | bytes, name: str) -> None:
+def test_a_page_is_called_by_the_title_at_its_head(
+    site: Site, tmp_path: Path, page: str | bytes, name: str
+) -> None:
     assert fetch(site.page("/page", page), tmp_path / "a", HERE).name == name
 
 
@@ -192,8 +207,26 @@ def test_large_page_is_fetched_without_parsing_or_much_memory(
 @pytest.mark.parametrize(
     "address",
     [
-        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1"),
-        *("240.0.0.1", "::1", "::", "fe80::1", "fc00::1", "fec0::1", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe"),
+        *(
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+        ),
+        *(
+            "240.0.0.1",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "fec0::1",
+            "::ffff:127.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+        ),
         *("64:ff9b:1::1", "2002:7f00:1::", "2001::1", "168.63.129.16", "::ffff:168.63.129.16"),
     ],
 )
@@ -210,7 +243,9 @@ def test_addresses_of_the_internet_are_not_refused() -> None:
     assert all(map(is_public, ("8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808")))
 
 
-@pytest.mark.parametrize("link", ["http://2130706433/", "http://0x7f.1/", "http://127.1/", "http://[::ffff:7f00:1]/"])
+@pytest.mark.parametrize(
+    "link", ["http://2130706433/", "http://0x7f.1/", "http://127.1/", "http://[::ffff:7f00:1]/"]
+)
 def test_other_ways_to_write_this_machine_are_refused_too(tmp_path: Path, link: str) -> None:
     with pytest.raises(InputError):
         fetch(link, tmp_path / "a", Limits())
@@ -254,7 +289,10 @@ DRIPS = {
     "its text": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"x"),
     "its headers": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Long: ", b"x"),
     "what unpacks to nothing": (
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\0\0\0\0\0\0",
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n"
+            b"\x1f\x8b\x08\x08\0\0\0\0\0\0"
+        ),
         b"x",
     ),
     "redirections": (b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", b""),

@@ -40,8 +40,18 @@ def test_a_page_is_read_in_seconds_however_deeply_it_nests(page: str, tmp_path: 
 
 
 def test_elements_below_the_depth_limit_lose_only_their_tags() -> None:
-    deep = "<div>" * (MAX_DEPTH + 3) + "one" + "</div>" * 3 + "<p>two</p>" + "</div>" * MAX_DEPTH + "<section>three</section>"
-    assert flatten(deep) == "<div>" * MAX_DEPTH + "one<p>two</p>" + "</div>" * MAX_DEPTH + "<section>three</section>"
+    deep = (
+        "<div>" * (MAX_DEPTH + 3)
+        + "one"
+        + "</div>" * 3
+        + "<p>two</p>"
+        + "</div>" * MAX_DEPTH
+        + "<section>three</section>"
+    )
+    assert (
+        flatten(deep)
+        == "<div>" * MAX_DEPTH + "one<p>two</p>" + "</div>" * MAX_DEPTH + "<section>three</section>"
+    )
 
 
 def test_styles_end_sooner() -> None:
@@ -55,7 +65,11 @@ def test_elements_that_need_no_end_do_not_nest(tag: str) -> None:
 
 
 def test_tags_in_comments_and_attribute_values_do_not_count() -> None:
-    page = "<!-- <div> -->" * (2 * MAX_DEPTH) + "<i title='<div>'>a</i>" * (2 * MAX_DEPTH) + "<h1>Lamps</h1><p>Lit.</p>"
+    page = (
+        "<!-- <div> -->" * (2 * MAX_DEPTH)
+        + "<i title='<div>'>a</i>" * (2 * MAX_DEPTH)
+        + "<h1>Lamps</h1><p>Lit.</p>"
+    )
     assert flatten(page) == page
     assert html_text(page).endswith("Lamps\n\nLit.")
 
@@ -69,7 +83,9 @@ def test_an_element_keeps_its_first_attributes() -> None:
 def test_list_of_many_options_is_read_whole_and_fast() -> None:
     cities = [f"City {number}" for number in range(100_000)]
     began = time.process_time()
-    text = html_text(f"<p>Where?<select>{''.join(f'<option>{city}</option>' for city in cities)}</select>Then on.")
+    text = html_text(
+        f"<p>Where?<select>{''.join(f'<option>{city}</option>' for city in cities)}</select>Then on."
+    )
     assert [line for line in text.split("\n") if line] == ["Where?", *cities, "Then on."]
     assert time.process_time() - began < 20
 
@@ -82,7 +98,10 @@ def test_short_lists_of_options_stay_as_they_are() -> None:
 def test_page_of_many_rules_and_elements_is_read_fast() -> None:
     rules = "".join(f".c{number}{{display:none}}" for number in range(25_000))
     began = time.process_time()
-    text = html_text(f"<style>.secret{{display:none}}{rules}</style><p class=secret>no</p>{'<p class=d>word</p>' * 100_000}")
+    text = html_text(
+        f"<style>.secret{{display:none}}{rules}</style><p "
+        f"class=secret>no</p>{'<p class=d>word</p>' * 100_000}"
+    )
     assert text.split() == ["word"] * 100_000
     assert time.process_time() - began < 20
 

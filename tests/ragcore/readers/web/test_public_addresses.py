@@ -14,15 +14,48 @@ from hypothesis import strategies as st
 from ragcore.errors import InputError
 from ragcore.readers.web.download import Limits, fetch, is_public
 
-# IANA's special-purpose address registries (RFC 6890), those whose column "Globally Reachable" does not say True, with the
-# deprecated ones and the networks around an exception whose addresses hold no web pages; multicast; and all of IPv6 that is
-# not given out.
+# IANA's special-purpose address registries (RFC 6890), those whose column "Globally Reachable" does not say
+# True, with the deprecated ones and the networks around an exception whose addresses hold no web pages;
+# multicast; and all of IPv6 that is not given out.
 NOT_GLOBAL = [
-    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
-    *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+    *(
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+    ),
+    *(
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+    ),
     *("224.0.0.0/4", "240.0.0.0/4", "255.255.255.255/32", "168.63.129.16/32"),
-    *("::/128", "::1/128", "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23"),
-    *("2001::/32", "2001:2::/48", "2001:10::/28", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fc00::/7"),
+    *(
+        "::/128",
+        "::1/128",
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "100:0:0:1::/64",
+        "2001::/23",
+    ),
+    *(
+        "2001::/32",
+        "2001:2::/48",
+        "2001:10::/28",
+        "2001:db8::/32",
+        "2002::/16",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+    ),
     *("fe80::/10", "fec0::/10", "ff00::/8", "4000::/2", "8000::/2", "::/8", "200::/7", "400::/6", "e000::/4"),
 ]
 
@@ -35,7 +68,16 @@ def test_only_globally_reachable_addresses_are_public(network: str) -> None:
             assert not is_public(str(address)), address
 
 
-PRIVATE = ["127.0.0.1", "10.0.0.1", "192.168.1.1", "169.254.169.254", "192.0.0.192", "100.100.100.200", "0.0.0.0", "224.0.0.1"]
+PRIVATE = [
+    "127.0.0.1",
+    "10.0.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "192.0.0.192",
+    "100.100.100.200",
+    "0.0.0.0",
+    "224.0.0.1",
+]
 
 
 @pytest.mark.parametrize("inner", PRIVATE)
@@ -70,7 +112,14 @@ def test_what_ipv4_says_of_an_address_holds_inside_ipv6(number: int) -> None:
             "198.20.0.1",
             "223.255.255.254",
         ),
-        *("2606:4700::1111", "2001:4860:4860::8888", "2a00:1450::1", "2400:cb00::1", "2003::1", "64:ff9b::808:808"),
+        *(
+            "2606:4700::1111",
+            "2001:4860:4860::8888",
+            "2a00:1450::1",
+            "2400:cb00::1",
+            "2003::1",
+            "64:ff9b::808:808",
+        ),
     ],
 )
 def test_addresses_of_the_internet_stay_reachable(address: str) -> None:
@@ -79,7 +128,8 @@ def test_addresses_of_the_internet_stay_reachable(address: str) -> None:
 
 REFUSED = re.compile("is an address of this computer|is not a web link")
 
-# Numbers in any form that the system's resolver takes for an address, without a look-up; or for no address at all.
+# Numbers in any form that the system's resolver takes for an address, without a look-up; or for no address at
+# all.
 WRITTEN = ["127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "127.0.1", "0", "0x0"]
 WRITTEN += [
     "3232235777",
@@ -101,9 +151,13 @@ def test_a_number_is_what_the_resolver_makes_of_it(host: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "host", ["127。0。0。1", "①②⑦.⓪.⓪.①", "１２７.0.0.1", "localhost.", "LOCALHOST", "127.0.0.1%00.example"]
 )
-def test_names_that_look_otherwise_lead_nowhere_else(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_look_otherwise_lead_nowhere_else(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is made of the name: what it stands for is looked at."""
     here = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 9))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_given, **_more: here)  # no look-up leaves this machine
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *_given, **_more: here
+    )  # no look-up leaves this machine
     with pytest.raises(InputError, match=REFUSED):
         fetch(f"http://{host}:9/", tmp_path / "page", Limits())
