@@ -167,16 +167,8 @@ def _noisy(paper: Image.Image) -> Image.Image:
 def _photograph(paper: Image.Image) -> Image.Image:
     """As in a photograph: at an angle, lit from one side, a little out of focus, on a dark table."""
     width, height = paper.size
-    corners = (
-        -90,
-        -60,
-        -140,
-        height + 90,
-        width + 60,
-        height + 150,
-        width + 110,
-        -120,
-    )  # from the top left, counterclockwise
+    # from the top left, counterclockwise
+    corners = (-90, -60, -140, height + 90, width + 60, height + 150, width + 110, -120)
     sheet = paper.transform(paper.size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC, fillcolor=70)
     light = (
         Image.linear_gradient("L").rotate(90).resize(paper.size).point(lambda shade: 130 + shade * 120 // 255)

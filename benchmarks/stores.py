@@ -345,9 +345,8 @@ def _run_in_process(step: str, folder: Path) -> dict[str, float]:
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"
     work += "print(json.dumps(getattr(stores, step)(pathlib.Path(folder))))"
     command = [sys.executable, "-c", work, step, str(folder)]
-    compiled = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }  # as when installed
+    # as when installed
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     out = subprocess.run(
         command, cwd=Path(__file__).parents[1], env=compiled, check=True, stdout=subprocess.PIPE, text=True
     )

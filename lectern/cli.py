@@ -42,9 +42,8 @@ FIRST_PORT = 8501
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # the encoding of a terminal or file may not have all characters
+    # the encoding of a terminal or file may not have all characters
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -181,9 +180,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
-    os.environ.setdefault(
-        "FORWARDED_ALLOW_IPS", ""
-    )  # so that uvicorn trusts no proxy headers of other local programs
+    # so that uvicorn trusts no proxy headers of other local programs
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     token = access.access_token(config.default_folder()) if access.needs_token() else None
     if sys.stdout.isatty():
         threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()

@@ -29,9 +29,8 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
 
-__path__: list[
-    str
-] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+# so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+__path__: list[str] = []
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder

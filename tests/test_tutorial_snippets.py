@@ -486,9 +486,8 @@ def test_u18_three_stages_are_visible_and_the_second_filters(walk: Walk) -> None
     assert [hit.node.id_ for hit in after.staged.source_nodes] == [
         hit.node.id_ for hit in found if hit.score >= 0.7
     ]
-    middle = (
-        found[half - 1].score + found[half].score
-    ) / 2  # these passages are all further from the question than 0.7
+    # these passages are all further from the question than 0.7
+    middle = (found[half - 1].score + found[half].score) / 2
     engine = after.RetrieverQueryEngine(
         retriever=after.retriever,
         response_synthesizer=after.response_synthesizer,

@@ -184,9 +184,8 @@ def _read(folder: Path) -> DataSet:
     if (folder / "qa.jsonl").is_file():
         trials = _read_questions(folder / "qa.jsonl")
         if any(passage.start is not None for trial in trials for passage in trial.question.expected):
-            texts = tuple(
-                replace(text, title="") for text in texts
-            )  # a title above a text would move its positions
+            # a title above a text would move its positions
+            texts = tuple(replace(text, title="") for text in texts)
         return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
         return DataSet(name, _conversations(folder), texts)

@@ -296,9 +296,8 @@ def share_recovered(low: Sequence[float], between: Sequence[float], high: Sequen
     if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
         return None
     random = np.random.default_rng(0)
-    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(
-        axis=2
-    )  # (3, RESAMPLES)
+    # (3, RESAMPLES)
+    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(axis=2)
     way = drawn[2] - drawn[0]
     shares = (drawn[1] - drawn[0])[np.abs(way) > 1e-9] / way[np.abs(way) > 1e-9]
     lowest, highest = np.quantile(shares, (0.025, 0.975))

@@ -100,9 +100,8 @@ class FileRow:
     problem: Problem | None
     page_word: str = "page"  # or slide, sheet, chapter, message
     origin: str = ""  # where it was fetched from; a later file from there replaces it
-    left_out: tuple[
-        Problem, ...
-    ] = ()  # the parts of a ready file that were not read; `problem` is the first of these
+    # the parts of a ready file that were not read; `problem` is the first of these
+    left_out: tuple[Problem, ...] = ()
     fraction: float = 0.0
     seconds_left: float | None = None
     lane: Lane = Lane.LARGE

@@ -122,9 +122,8 @@ class FolderBytes:
         current = self._folder / path
         for other in current.parent.glob("*"):
             if other != current:
-                with contextlib.suppress(
-                    OSError
-                ):  # Windows does not delete a file that is being read; the next call does
+                # Windows does not delete a file that is being read; the next call does
+                with contextlib.suppress(OSError):
                     other.unlink()
 
     def sweep(self, known: Mapping[str, float]) -> None:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 TITLE_CHARS = 60
-PLAIN_OPTIONS = frozenset(
-    {"charset", "sslmode"}
-)  # Other options of a database's address may name files and servers.
+# Other options of a database's address may name files and servers.
+PLAIN_OPTIONS = frozenset({"charset", "sslmode"})
 # fsspec knows other storages, and local files.
 STORAGES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"})
 

@@ -218,9 +218,8 @@ class Worker:
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
             for put_document, read in zip(put_documents, reads, strict=True):
-                if not self._files.claimed.sign(
-                    read.file.id, self._name
-                ):  # stopped, deleted or another worker's
+                # stopped, deleted or another worker's
+                if not self._files.claimed.sign(read.file.id, self._name):
                     self._files.claimed.halt(read.file.id, self._name)
                 elif is_current:
                     put_document()
@@ -303,9 +302,8 @@ class Worker:
 
         def note(step: Step) -> None:
             with self._files.transaction() as db:
-                remember(
-                    db, "embed", step.seconds, step.characters
-                )  # at once, for the estimates of queued files
+                # at once, for the estimates of queued files
+                remember(db, "embed", step.seconds, step.characters)
                 lease.estimate_embedding(step.characters_left, read_costs(db))
                 if (
                     step.vectors and step.characters_left and len(reads) == 1
@@ -353,9 +351,8 @@ class Worker:
                 outcomes.append(self._add_member(file, lease, member, settings))
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        with self._files.remove_with(
-            file.id, worker=lease.worker
-        ) as removed:  # in one transaction with the notes about it
+        # in one transaction with the notes about it
+        with self._files.remove_with(file.id, worker=lease.worker) as removed:
             if not removed:
                 raise Cancelled  # stopped, deleted or replaced at the last moment
             notes = [member.error for member in members if isinstance(member.error, PassedOverError)]
@@ -418,9 +415,8 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    where = os.environ.pop(
-        DATABASE, folder
-    )  # removed, because processes that read files must not inherit a password
+    # removed, because processes that read files must not inherit a password
+    where = os.environ.pop(DATABASE, folder)
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
     small, worker, stuck = (
@@ -479,9 +475,8 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    os._exit(
-        0
-    )  # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -153,9 +153,8 @@ class Run:
 
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
-        llm = self._library.llm(
-            extractive=self._ask.extractive
-        )  # now, because the settings may change during the answer
+        # now, because the settings may change during the answer
+        llm = self._library.llm(extractive=self._ask.extractive)
         self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
             self._ask = self._same.add_to(self._ask)

@@ -275,10 +275,8 @@ def file_facts(file: FileRow) -> str:
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
         parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
-    if file.seconds_left is not None and file.stage in (
-        Stage.READING,
-        Stage.EMBEDDING,
-    ):  # the wait is part of the total
+    # the wait is part of the total
+    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *size_fact])
 

@@ -324,9 +324,8 @@ class Agent(ChatEngine):
         passages. If it still answers nothing, the last result is the answer."""
         results: dict[str, None] = {}  # as an ordered set
         for done in task.rounds:
-            for output, result in zip(
-                done.outputs, done.observations, strict=False
-            ):  # a call without a tool has no output
+            # a call without a tool has no output
+            for output, result in zip(done.outputs, done.observations, strict=False):
                 if not output.is_error:
                     results[result] = None
         answer = ""

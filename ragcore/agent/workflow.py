@@ -62,9 +62,8 @@ __all__ = [
     "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
 ]  # fmt: skip
 
-__path__: list[
-    str
-] = []  # so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
+# so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
+__path__: list[str] = []
 MAX_ITERATIONS = 20
 HANDOFF = "handoff"
 STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"
@@ -534,9 +533,8 @@ async def _read_scratchpad(ctx: Context) -> list[ChatMessage]:
 
 
 async def _write_scratchpad(ctx: Context, messages: Sequence[ChatMessage]) -> None:
-    await ctx.store.set(
-        "scratchpad", [message_to_dict(message) for message in messages]
-    )  # a context must fit JSON
+    # a context must fit JSON
+    await ctx.store.set("scratchpad", [message_to_dict(message) for message in messages])
 
 
 async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:

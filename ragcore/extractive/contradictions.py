@@ -78,9 +78,8 @@ def _times(text: str) -> set[tuple[str, int]]:
 
 
 _RULES = (_asks_what_is_not, _asks_with_prefix, _asks_of_another_time)
-_UNKNOWN_SCRIPT = re.compile(
-    r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]"
-)  # all but Latin letters and Chinese
+# all but Latin letters and Chinese
+_UNKNOWN_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")
 _WHAT_IS_NOT = re.compile(
     r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they"
     r"|an?)\b)|welche\w*|we[rnm]"

@@ -171,7 +171,6 @@ def is_refusal(text: str) -> bool:
     text = text.strip()
     nothing = next((each for each in NOTHING_FOUND.values() if text.startswith(each)), "")
     says_nothing_about = "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
-    is_earlier = text in _EARLIER or (
-        text.startswith(_EARLIER) and "\n\n" in text
-    )  # alone, or above closest passages
+    # alone, or above closest passages
+    is_earlier = text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)
     return text in _ALL or is_closest(text) or says_nothing_about or is_earlier

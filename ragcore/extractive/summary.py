@@ -137,9 +137,8 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
                 heading = block
             else:
                 name = heading or f"{place}.{number}"
-                first, *items = block.split(
-                    "\n"
-                )  # a list is one quote, because only its last item has a citation
+                # a list is one quote, because only its last item has a citation
+                first, *items = block.split("\n")
                 introduction = [Quote(first, (), 0, name, introduces=tuple(items))]
                 quotes.setdefault(name, []).extend(
                     introduction if items else candidates([Passage(block, source=name)])

@@ -123,9 +123,8 @@ class ModelServer:
             secure=url.scheme == "https",
             trust_env=not self._local,  # a proxy cannot reach servers on this machine
         )
-        self.close = weakref.finalize(
-            self, self._connections.close
-        )  # explicitly, or by the garbage collector
+        # explicitly, or by the garbage collector
+        self.close = weakref.finalize(self, self._connections.close)
 
     def __repr__(self) -> str:
         return f"ModelServer({self.url!r})"
@@ -368,9 +367,8 @@ class ModelServer:
             )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
             return self._unavailable(error)
-        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(
-            error
-        ):  # it does not speak HTTP at all
+        # it does not speak HTTP at all
+        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(error):
             return self.wrong_server()
         if isinstance(error, httpx.DecodingError):
             return self.unreadable()

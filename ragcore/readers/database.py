@@ -36,9 +36,8 @@ _TIMEOUTS = {  # the connection parameters of each driver for timeouts in second
     "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
 _SCALARS = (str, int, float, bool, type(None))
-_LIKE_A_PLACEHOLDER = re.compile(
-    r"(?<![:\w\\]):(?=\w+(?!:))"
-)  # to SQLAlchemy, even in a string such as '{"a":1}'
+# to SQLAlchemy, even in a string such as '{"a":1}'
+_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")
 
 
 class HasEngine(Protocol):

@@ -111,13 +111,11 @@ class OverviewRetriever(BaseRetriever):
         places = [
             (document.id_, place) for document in documents for place in range(0, document.passages, every)
         ]
-        chosen = places[
-            :: max(len(places) // LOOKED_AT, 1)
-        ]  # more documents than that: not each has a passage
+        # more documents than that: not each has a passage
+        chosen = places[:: max(len(places) // LOOKED_AT, 1)]
         ids: list[str] = []
-        for id_, of_document in groupby(
-            chosen, key=itemgetter(0)
-        ):  # of thousands of documents only some have passages here
+        # of thousands of documents only some have passages here
+        for id_, of_document in groupby(chosen, key=itemgetter(0)):
             passages = self._store.passage_ids(id_)
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)

@@ -62,9 +62,8 @@ def in_ordinary_case(phrase: str, text: str) -> str:
     word may be an abbreviation and stays."""
     if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
         return phrase
-    words = sorted(
-        set(re.findall(r"[^\W\d_]+", text)), key=str.islower
-    )  # small letters last: they may begin a sentence too
+    # small letters last: they may begin a sentence too
+    words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)
     usual = {word.upper(): word for word in words if not word.isupper()}
     spelt = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
     return spelt[:1].upper() + spelt[1:] if phrase.endswith("?") else spelt

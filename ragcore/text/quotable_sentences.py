@@ -122,9 +122,8 @@ _ITEM_ABOVE_HEADING = re.compile(
 )
 _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
-_GOES_ON = re.compile(
-    r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$"
-)  # or ends
+# The end of a line that goes on, or of a sentence.
+_GOES_ON = re.compile(r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message|part)\b.*$")
 # "Desk: 0161"

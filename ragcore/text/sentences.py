@@ -159,9 +159,8 @@ _OWN_LINE = re.compile(
     _ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)"
 )  # headings, table rows and rules end with their line
 _GOES_ON = r"[.!?…:;,&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)"
-_NAMES = re.compile(
-    rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE
-)  # a line of a letterhead
+# a line of a letterhead
+_NAMES = re.compile(rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
 _SALUTATION = re.compile(r"\S+(?: \S+){0,4},\s*$")
 _SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")

@@ -32,9 +32,8 @@ synthesis syntheses, thesis theses, thief thieves, tooth teeth, vertebra vertebr
 wolf wolves, woman women
 """
 
-_WORDS = [
-    line.split() for line in f"{_VERBS},{_NOUNS}".split(",")
-]  # the usual form of a word, then its irregular forms
+# the usual form of a word, then its irregular forms
+_WORDS = [line.split() for line in f"{_VERBS},{_NOUNS}".split(",")]
 
 USUAL = {form: usual for usual, *forms in _WORDS for form in forms}
 """The usual form of each irregular one, both in small letters."""

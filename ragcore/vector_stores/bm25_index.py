@@ -427,9 +427,8 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
         remaining = remaining - _highest(term, shortest) if number < len(by_weight) else 0.0
         if scores.max() <= remaining:
             continue
-        least = _kth(
-            scores[by_weight[0].places], k
-        )  # a lower bound of the k-th of all, from the fewest places
+        # a lower bound of the k-th of all, from the fewest places
+        least = _kth(scores[by_weight[0].places], k)
         near = np.flatnonzero(scores > max(least - remaining - ROUNDED, 0.0))
         least = _kth(scores[near], k)
         near = near[scores[near] > max(least - remaining - ROUNDED, 0.0)]

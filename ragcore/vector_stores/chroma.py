@@ -255,9 +255,8 @@ class ChromaVectorStore(LlamaIndexMethods):
             hits = [(words.ids[place], score) for place, score in words.index.search(terms, top_k, among)]
             records = self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))
             nodes = {record.node.id_: record.node for record in records}
-            return [
-                NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes
-            ]  # others are deleted meanwhile
+            # others are deleted meanwhile
+            return [NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes]
 
         return self._retry_until_stable(search_in)
 
@@ -451,9 +450,8 @@ class _Words:
         self.index = KeywordIndex()
         self.ids: dict[int, str] = {}  # by place
         self.places: dict[str, int] = {}
-        self._versions: dict[
-            str, list[tuple[int, tuple[str, ...]]]
-        ] = {}  # by version: each passage's place and words
+        # by version: each passage's place and words
+        self._versions: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
         self._next = 0
 
     def update(self, view: _View, read: Callable[[list[str]], list[Record]]) -> None:

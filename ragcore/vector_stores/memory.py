@@ -62,9 +62,8 @@ class MemoryStore(LlamaIndexMethods):
         self._entries: dict[str, _Entry] = {}
         self._place: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
-        self._lengths: dict[
-            int, float
-        ] = {}  # row -> length of the embedding before scaling, where it is not 1
+        # row -> length of the embedding before scaling, where it is not 1
+        self._lengths: dict[int, float] = {}
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0

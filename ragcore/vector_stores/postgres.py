@@ -151,9 +151,8 @@ class PostgresStore(TableStore[_Index]):
                 return
             self._drop_table(db, index)
             self._postings.clear(db, index.id_)
-            db.execute(
-                "DELETE FROM documents WHERE index_id = ?", (index.id_,)
-            )  # and with them their texts and passages
+            # and with them their texts and passages
+            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
 
     def reclaim(self) -> None:
@@ -405,9 +404,8 @@ class PostgresStore(TableStore[_Index]):
             f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE "
             "SKIP LOCKED"
         )
-        with contextlib.suppress(
-            StoreError
-        ):  # the rest is compared one by one until a later `upsert` adds it
+        # the rest is compared one by one until a later `upsert` adds it
+        with contextlib.suppress(StoreError):
             for _ in range(0, least, BATCH):
                 if not db.execute(
                     f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})"

@@ -124,9 +124,8 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         f"({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    parsed = {
-        layout: json.loads(layout) for layout in {row["layout"] for row in records}
-    }  # similar documents share a layout
+    # similar documents share a layout
+    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in records}}
     cut = [row for row in records if row["text"] is None]
     layouts = {row["document"]: parsed[row["layout"]] for row in cut}
     stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
@@ -233,9 +232,8 @@ def _template(hidden: Sequence[Sequence[str]]) -> Template:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(
-        "utf-8", "surrogatepass"
-    )  # a broken file may contain lone surrogates, which are stored unchanged
+    # a broken file may contain lone surrogates, which are stored unchanged
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _text(data: bytes) -> str:

@@ -129,9 +129,8 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _row_type: type[Index]
-    _missing: ClassVar[
-        type[DamagedStoreError]
-    ]  # raised where the vectors were replaced while somebody looked for them
+    # raised where the vectors were replaced while somebody looked for them
+    _missing: ClassVar[type[DamagedStoreError]]
     _place: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database

@@ -68,9 +68,8 @@ def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: 
     passed = tab_to(page, "Ask your documents")
     wanted = ["Skip to main content", "Documents", "Chat"]
     wanted += ["Compare", "Modes", "Map", "Indexes", "Evaluate", "Settings", "New chat"]
-    assert [
-        name for stop in passed for name in wanted if stop.endswith(name)
-    ] == wanted  # in the order of the screen
+    # in the order of the screen
+    assert [name for stop in passed for name in wanted if stop.endswith(name)] == wanted
     page.keyboard.type(ON_A_PAGE)
     page.keyboard.press("Enter")
     answered(page)

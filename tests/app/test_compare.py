@@ -111,9 +111,8 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     marked = panel.locator(".text ins, .text del").evaluate_all(
         "marks => marks.map((mark) => mark.textContent)"
     )
-    assert all(
-        words and words == words.lstrip() for words in marked
-    )  # an empty line is no difference to be seen
+    # an empty line is no difference to be seen
+    assert all(words and words == words.lstrip() for words in marked)
     shown = panel.locator(".text").inner_text()
     settled(page)
     until(page, lambda: "p=differences." in page.url)
@@ -249,9 +248,8 @@ def test_search_settings_name_changes_and_a_missing_model(page: Page, app: App) 
     page.get_by_text("· reranked").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()
-    told = page.locator(
-        '[class*="st-key-problem_"]'
-    )  # in the place of the answer; the line of the price may say it too
+    # in the place of the answer; the line of the price may say it too
+    told = page.locator('[class*="st-key-problem_"]')
     told.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
 
 

@@ -85,17 +85,11 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-EXAMPLES = {
-    "memory": 60,
-    "disk": 40,
-    "chroma": 5,
-    "chroma-server": 2,
-    "postgres": 8,
-}  # sequences that hypothesis tries
+# sequences that hypothesis tries
+EXAMPLES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
-SHARED = {
-    kind: STORES[kind] for kind in ("disk", "postgres")
-}  # a Chroma collection is for one writing process
+# a Chroma collection is for one writing process
+SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
@@ -471,9 +465,8 @@ def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
 def test_an_emptied_store_takes_another_width(store: Store) -> None:
     store.upsert(*passage("a", "x"))
     store.delete("a")
-    if isinstance(
-        store, ChromaVectorStore
-    ):  # a collection of Chroma cannot change its width, and that is said
+    # a collection of Chroma cannot change its width, and that is said
+    if isinstance(store, ChromaVectorStore):
         with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
             store.upsert(*passage("b", "y", [0.0, 0.0, 1.0]))
         return

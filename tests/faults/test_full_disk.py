@@ -200,10 +200,8 @@ def fill_it_up(disk: Path) -> None:
                 for file in library.files.all():
                     library.files.queue.retry(file.id)
                 with library.database.transaction() as db:
-                    for table in (
-                        "files",
-                        "index_versions",
-                    ):  # of workers that could not even write that they end
+                    # of workers that could not even write that they end
+                    for table in ("files", "index_versions"):
                         db.execute(f"UPDATE {table} SET heartbeat = 0")
                 work(library)
                 change.make(library, lambda word: None)

@@ -26,10 +26,8 @@ window.matchMedia = (query) => {
 };
 """.replace("COOKIE", APPEARANCE_COOKIE)
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
-CACHE_HEADERS = (
-    b"if-none-match",
-    b"if-modified-since",
-)  # a browser may have cached the page without the style
+# a browser may have cached the page without the style
+CACHE_HEADERS = (b"if-none-match", b"if-modified-since")
 
 
 class FirstFrame:

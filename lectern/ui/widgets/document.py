@@ -40,9 +40,8 @@ def document_view(file: FileRow, document: Document) -> None:
             _contents(file, document)
             if grids:
                 st.toggle(_("As text"), key="document_as_text")
-    with st.container(
-        key="document_matches"
-    ):  # without a search, too, so that the page below is not drawn anew
+    # without a search, too, so that the page below is not drawn anew
+    with st.container(key="document_matches"):
         if words := str(widget("search_in_document") or "").strip():
             _matches(document, words)
     if grids and not widget("document_as_text"):

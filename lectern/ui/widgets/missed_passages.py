@@ -28,13 +28,8 @@ MAX_DEFAULT_TOP_K = (
     20  # a higher number of passages applies to one question only and is not saved in the settings
 )
 OPEN = 1  # the number in the panel's address that opens the missed passage
-_NO_PASSAGE = (
-    Cause.ABSENT,
-    Cause.NO_TEXT,
-    Cause.READING,
-    Cause.STOPPED,
-    Cause.FAILED,
-)  # no passage contains the answer
+# no passage contains the answer
+_NO_PASSAGE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)
 _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 
 

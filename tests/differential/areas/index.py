@@ -188,9 +188,8 @@ def _lived(given: Any, index: Any, document: Any, persist: Any, reload: Any, hel
     found = index.as_retriever(similarity_top_k=3).retrieve("the river in the valley") if count(index) else []
     hits = [[round(hit.get_score(), 4), hit.node.get_content()] for hit in found]
     scores = [score for score, _ in hits]
-    top = sorted(
-        hit for hit in hits if hit[0] > min(scores)
-    )  # which of equal ones comes last is not compared
+    # which of equal ones comes last is not compared
+    top = sorted(hit for hit in hits if hit[0] > min(scores))
     return {"said": said, "held": sorted(held(index)), "count": count(index), "scores": scores, "top": top}
 
 

@@ -169,9 +169,8 @@ def test_a_model_is_asked_for_questions_in_the_persons_own_words(
 def test_question_that_misses_its_own_document_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
     library = open_library(ScriptedLLM([asked, "", "", ""]))
-    ids = take_in(
-        library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt"
-    )  # the model is asked about the newest first
+    # the model is asked about the newest first
+    ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")
     assert ids["rules.txt"] not in retrieve_documents(library, asked)
     questions = [candidate.question for candidate in library.suggestions.generate()]
     assert questions

@@ -79,12 +79,8 @@ def test_question_set_without_a_model_asks_what_passages_answer(open_library: Ca
     made = EvaluationJobs(library).make_set("Mine", 5)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
-    assert (kept.id, kept.state, kept.size, kept.target_size) == (
-        made.id,
-        "done",
-        1,
-        5,
-    )  # none of stray words
+    # none of stray words
+    assert (kept.id, kept.state, kept.size, kept.target_size) == (made.id, "done", 1, 5)
     (question,) = library.evaluations.questions(made.id)
     assert question.text == "What did Dr Penrose recommend?"
     (wanted,) = question.expected

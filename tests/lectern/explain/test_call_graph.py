@@ -154,9 +154,8 @@ def test_call_has_the_passages_and_replies_of_its_prompt(
             markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs
         }
     called = [n for call in shown.calls for n in call.passages]
-    left_out = [
-        n for step in trace.spans("pack") for n in step.facts.get("left_out", ())
-    ]  # by one call that has no room
+    # by one call that has no room
+    left_out = [n for step in trace.spans("pack") for n in step.facts.get("left_out", ())]
     assert not left_out or mode == "simple_summarize"
     assert {*called, *left_out} == set(range(1, number + 1))
     assert not set(called) & set(left_out)
