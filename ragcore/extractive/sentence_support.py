@@ -30,7 +30,8 @@ from ragcore.extractive.verbatim_match import (
 )
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
-from ragcore.text.quotable_sentences import LISTED, quotes_in
+from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
 
 if TYPE_CHECKING:

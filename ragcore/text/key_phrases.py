@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import MAX_HEADING, quotes_in
+from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_units import MAX_HEADING
 
 _TOKEN = re.compile(r"[^\W_][^\s.,;:!?()\[\]{}<>\"“”„«»|/\\*#=+…。，、；：！？「」]*(?<=\w)")
 _SAME_LINE = re.compile(r"[ \t]")
