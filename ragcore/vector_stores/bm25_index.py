@@ -234,8 +234,7 @@ class Postings:
         best = top_k(scores, k)
         return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
-    # --- reading
-    # --------------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------------------
 
     def _segments(self, db: Connection, condition: str, values: Sequence[Any]) -> list[_Segment]:
         """In order of their passages."""
@@ -315,8 +314,7 @@ class Postings:
         )
         return contents if segment.removed is None else without(contents, _mask(segment, len(passages.rows)))
 
-    # --- writing
-    # --------------------------------------------------------------------------------------------------------
+    # --- writing --------------------------------------------------------------------------------------------
 
     def _merge_newest(self, db: Connection, index_id: int) -> None:
         """Merge the newest segments as long as several of them are no larger than the last."""

@@ -206,8 +206,7 @@ class DiskStore(TableStore[DiskIndex]):
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: sqlite3.Connection) -> DiskIndex:
         terms = LATER if self._words_when_asked else terms_version()
@@ -331,8 +330,7 @@ class DiskStore(TableStore[DiskIndex]):
         )
         return [row for (row,) in rows.fetchall()]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _add_terms(
         self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0
@@ -365,8 +363,7 @@ class DiskStore(TableStore[DiskIndex]):
                 (terms_version(), new_stamp(), index.id_),
             )
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _nearest(
         self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope

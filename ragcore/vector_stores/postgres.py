@@ -175,8 +175,7 @@ class PostgresStore(TableStore[_Index]):
             rows = db.execute(f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM {OURS}")
             return int(rows.fetchall()[0][0])
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: PostgresConnection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
@@ -208,8 +207,7 @@ class PostgresStore(TableStore[_Index]):
     def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
         return [row["row"] for row in self._within(db, index, scope)]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
         """Rebuild the keyword index if it follows the rules of an earlier version.
@@ -254,8 +252,7 @@ class PostgresStore(TableStore[_Index]):
         rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
         return {seq: range(first, first + passages) for seq, first, passages in rows}
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
         if dimension > WIDEST:

@@ -146,8 +146,7 @@ def typed(metadata: Any) -> list[tuple[str, type, Any]]:
     return [(key, type(value), value) for key, value in metadata.items()]
 
 
-# --- search
-# ---------------------------------------------------------------------------------------------------------------
+# --- search -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 1000])
@@ -474,8 +473,7 @@ def test_an_emptied_store_takes_another_width(store: Store) -> None:
     assert ids(store.search(np.ones(3, np.float32), 1)) == ["b/0"]
 
 
-# --- words
-# ----------------------------------------------------------------------------------------------------------------
+# --- words --------------------------------------------------------------------------------------------------
 
 LAKES = [
     "red fish in the lake",
@@ -583,8 +581,7 @@ def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None
     assert ids(store.keyword_search("notice in the Meyer contract", 1)) == ["Meyer.pdf/0"]
 
 
-# --- what is kept
-# ---------------------------------------------------------------------------------------------------------
+# --- what is kept -------------------------------------------------------------------------------------------
 
 STRANGE = (
     "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
@@ -799,8 +796,7 @@ def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -
     assert ids(store.keyword_search("number4", 20)) == [f"d4/{i}" for i in range(10)]
 
 
-# --- several at once
-# ------------------------------------------------------------------------------------------------------
+# --- several at once ----------------------------------------------------------------------------------------
 
 
 def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> None:
@@ -926,8 +922,7 @@ def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_pat
     closed(store)
 
 
-# --- against a model
-# ------------------------------------------------------------------------------------------------------
+# --- against a model ----------------------------------------------------------------------------------------
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
 words_ = st.lists(st.sampled_from(["fish", "lake", "red", "Straße", "東京都", "the", "of"]), max_size=8)

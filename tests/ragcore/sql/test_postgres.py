@@ -464,8 +464,7 @@ def test_a_writer_that_waits_too_long_says_so(
     other.close()
 
 
-# --- addresses and refusals
-# -----------------------------------------------------------------------------------------------
+# --- addresses and refusals ---------------------------------------------------------------------------------
 
 
 def test_the_parts_of_an_address() -> None:
