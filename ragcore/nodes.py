@@ -38,8 +38,8 @@ from ragcore.node_text import (
 if TYPE_CHECKING:
     import numpy as np
 
-    Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
-    Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
+Vector: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"  # (d,)
+Vectors: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"  # (n, d)
 
 PRINTED_LENGTH = 80  # characters of a passage in `str(node)`
 

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,8 +19,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
+from ragcore.schema import Vectors
 
 _NAMES = (  # of a tensor in the file, and here
     (r"^embeddings\.LayerNorm", "norm"),

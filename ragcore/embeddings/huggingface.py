@@ -15,6 +15,7 @@ from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
 from ragcore.observe import span
+from ragcore.schema import Vectors
 from ragcore.text.tokens import slices
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ragcore.embeddings.bert import BertEncoder
     from ragcore.embeddings.torch_device import Placed
     from ragcore.observe import Span
-    from ragcore.schema import Vectors
 
 BATCH_TOKENS = 1024  # padded tokens in one pass through the model
 BATCH_TOKENS_ELSEWHERE = 8192  # on other devices than the processor, which would be idle with fewer

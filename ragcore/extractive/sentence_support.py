@@ -16,6 +16,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
@@ -35,8 +36,6 @@ from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ragcore.embeddings.base import Embedder
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]

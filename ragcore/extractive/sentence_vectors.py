@@ -13,18 +13,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
+from ragcore.schema import Vector, Vectors
 from ragcore.text.keywords import STOP_WORDS, WITHOUT_SPACES, content_words, stem
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ragcore.schema import Vector, Vectors
 
 MAX_CACHED = 2048  # sentences; about 27 MB, of which 24 are their words
 

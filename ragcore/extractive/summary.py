@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive import fixed_replies
 from ragcore.extractive.reader import candidates
@@ -33,9 +34,6 @@ from ragcore.text.quotable_sentences import (
 )
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MIN_SENTENCES, MAX_SENTENCES = 3, 10  # minimum and maximum sentences in a summary of one document
 SENTENCES_OF_FEW, SENTENCES_OF_MANY = 3, 2  # sentences of each document, of up to FEW_DOCUMENTS and of more

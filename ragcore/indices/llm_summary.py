@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import SUMMARY, SUMMARY_ASKED_FOR
-
-if TYPE_CHECKING:
-    from ragcore.llms.base import LLM
 
 DEFAULT_REQUEST = (
     "Summarize this."  # for a model that only quotes; for other models the prompt itself asks for a summary

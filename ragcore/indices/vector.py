@@ -17,7 +17,7 @@ from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
 from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.schema import Document, TextNode
+from ragcore.schema import Document, TextNode, Vector
 from ragcore.settings import Transformation
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.storage_context import StorageContext
@@ -30,7 +30,6 @@ from ragcore.vector_stores.types import as_store, own_store
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
     from ragcore.retrievers.vector import VectorIndexRetriever
-    from ragcore.schema import Vector
     from ragcore.vector_stores.ranking import Similarity
 
 logger = logging.getLogger(__name__)

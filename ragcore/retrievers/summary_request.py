@@ -12,27 +12,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.errors import DamagedStoreError
 from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
 from ragcore.extractive.topic import find_titled, quoted_names
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode, Vectors
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
 from ragcore.text.salience import centrality, diverse
 from ragcore.text.table_facts import describe, list_names, tables_in
 from ragcore.text.topic_groups import group_names, topic_groups
 from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.validation import unit
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ragcore.schema import Vectors
 
 LOOKED_AT = (
     600  # passages, evenly spread: finding the central ones takes time with the square of their number

@@ -10,14 +10,11 @@ only select candidates; the vectors determine the order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.schema import Vector, Vectors
 from ragcore.vector_stores.search import Array
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 CHUNK = (
     1 << 14

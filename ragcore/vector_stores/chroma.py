@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ragcore.errors import UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.chroma_client import (
     connect_to,
@@ -63,7 +63,6 @@ from ragcore.vector_stores.validation import describe, lengths, metadata_json, u
 if TYPE_CHECKING:
     from chromadb import Collection as ChromaCollection
 
-    from ragcore.schema import Vector, Vectors
 
 T = TypeVar("T")
 

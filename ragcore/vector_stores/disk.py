@@ -18,11 +18,11 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.schema import Vector, Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
@@ -42,9 +42,6 @@ from ragcore.vector_stores.search import (
 from ragcore.vector_stores.sql_store import Incoming, TableStore, copies_from, words_of
 from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 SCHEMA = TABLES + POSTINGS_SCHEMA
 

@@ -9,18 +9,15 @@ import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.schema import Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs
 from ragcore.vector_stores.disk_schema import DiskIndex, new_stamp
 from ragcore.vector_stores.search import Array, mask_of
 from ragcore.vector_stores.vector_file import VectorFolder
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 SIGNS_FROM = 4 * CHUNK  # rows; a smaller file is compared completely, which is fast enough
 

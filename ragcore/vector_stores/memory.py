@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.search import (
     Array,
@@ -23,9 +22,6 @@ from ragcore.vector_stores.search import (
 )
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 LEAST_ROWS = 64
 

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
+from ragcore.schema import Vector, Vectors
 from ragcore.sql.postgres import PostgresConnection, PostgresDatabase
 from ragcore.sql.postgres_errors import MissingTableError
 from ragcore.sql.postgres_values import Row
@@ -32,10 +33,6 @@ from ragcore.vector_stores.postings_codec import contents_of
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version
 from ragcore.vector_stores.sql_rows import passages_at
 from ragcore.vector_stores.sql_store import Incoming, IndexRow, TableStore
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
-
 
 BATCH = 500  # passages added to the HNSW index in one transaction
 EXACT = 20_000  # passages; a smaller index is compared completely
