@@ -66,6 +66,13 @@ class HybridRetriever(BaseRetriever):
     notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25`
     is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
     passage whose vector is damaged, which is ranked by its words.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> index = VectorStoreIndex([TextNode("A red boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> retriever = HybridRetriever(index.vector_store, HashEmbedding(), top_k=1)
+    >>> [hit.text for hit in retriever.retrieve("Which boat is red?")]
+    ['A red boat.']
     """
 
     name = "hybrid"
