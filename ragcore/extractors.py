@@ -240,7 +240,15 @@ class SummaryExtractor(BaseExtractor):
 
 class PydanticProgramExtractor(BaseExtractor):
     """The fields of the object that a program makes of each passage. The text of a passage is its argument
-    `input_key`."""
+    `input_key`.
+
+    >>> from pydantic import BaseModel
+    >>> class Topic(BaseModel):
+    ...     topic: str
+    >>> extractor = PydanticProgramExtractor(program=lambda input: Topic(topic=input.split()[-1]))
+    >>> extractor.extract([TextNode("A letter about boats")])
+    [{'topic': 'boats'}]
+    """
 
     works_on = "node"
     program: Any

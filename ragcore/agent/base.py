@@ -100,7 +100,13 @@ class Task:
 
 
 class Agent(ChatEngine):
-    """Subclasses build the model's prompt and parse its reply. Threads may share an agent."""
+    """Subclasses build the model's prompt and parse its reply. Threads may share an agent.
+
+    >>> from ragcore.agent import ReActAgent
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(ReActAgent.from_tools(llm=ScriptedLLM(["Answer: It is 3."])).chat("1 + 2?"))
+    'It is 3.'
+    """
 
     span_name = "agent"
     calls_functions: ClassVar[bool] = False  # whether the model must be able to

@@ -52,7 +52,11 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IndexStruct:
     """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each
-    keyword."""
+    keyword.
+
+    >>> IndexStruct("notes", ["n1", "n2"]).nodes_dict
+    {'n1': 'n1', 'n2': 'n2'}
+    """
 
     index_id: str
     nodes: list[str]
@@ -74,6 +78,13 @@ class BaseIndex(ABC):
 
     Nodes belong to their source document; a node without one is a document of its own. A document replaces
     the one with the same id. A failing call changes nothing.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> index = SummaryIndex.from_documents([Document("Ada wrote notes.", "d1")])
+    >>> index.insert(Document("Bob built a boat.", "d2"))
+    1
+    >>> list(index.ref_doc_info)
+    ['d1', 'd2']
     """
 
     kind: ClassVar[str]  # the kind in the index's record

@@ -30,6 +30,9 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
     It is loaded when first used; ConfigError if that fails. If `device` fails, the processor goes on. With
     `local_files_only` nothing is downloaded. The model reads the beginning of a passage, mostly 512 tokens.
     Threads may share it.
+
+        rerank = SentenceTransformerRerank(top_n=3)  # the first use downloads the model
+        engine = index.as_query_engine(similarity_top_k=20, node_postprocessors=[rerank])
     """
 
     def __init__(

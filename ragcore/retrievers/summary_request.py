@@ -47,6 +47,13 @@ class OverviewRetriever(BaseRetriever):
     `fallback`.
 
     Each document gives at least one passage, and up to `per_document` as far as MOST allows.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> index = VectorStoreIndex([TextNode("A red boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> retriever = OverviewRetriever(index.vector_store, top_k=2, fallback=index.as_retriever())
+    >>> [hit.text for hit in retriever.retrieve("Summarise these documents.")]
+    ['A red boat.', 'A gull.']
     """
 
     name = "overview"

@@ -58,6 +58,15 @@ class DiskStore(TableStore[DiskIndex]):
     stores of one library may be used at the same time, in one process or several. With `words_when_asked` the
     first keyword search builds the keyword index of a new index: that search takes longer, and `upsert` is
     several times faster.
+
+    >>> from ragcore.schema import Document, TextNode
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     database = SQLiteDatabase(Path(folder, "library.sqlite"), SCHEMA)
+    ...     store = DiskStore(database, vectors=Path(folder))
+    ...     _ = store.upsert(Document("A boat."), [TextNode("A boat.", embedding=[1.0])])
+    ...     len(store), database.close()
+    (1, None)
     """
 
     _database: SQLiteDatabase

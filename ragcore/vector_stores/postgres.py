@@ -67,6 +67,9 @@ class PostgresStore(TableStore[_Index]):
     A search is exact up to 20,000 passages. Beyond that, and in a scope of more than 20,000 passages, it may
     miss some of the nearest: in 50,000 embeddings of real text it had 0.996 of the ten nearest (`python -m
     benchmarks.postgres`). `database` must have `SCHEMA`. The caller closes it.
+
+        store = PostgresStore.from_params(host="db.example", user="ada", password="...", database="library")
+        index = VectorStoreIndex.from_documents(documents, StorageContext.from_defaults(vector_store=store))
     """
 
     _database: PostgresDatabase
