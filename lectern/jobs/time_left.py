@@ -24,9 +24,11 @@ CREATE TABLE IF NOT EXISTS paces (
 """
 
 # Costs before the first measurement. Those of pictures include text recognition.
-GUESSES = {"read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05,
-           "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "read.png": 6e-6, "text.png": 0.002,
-           "read.jpg": 6e-6, "text.jpg": 0.002}  # fmt: skip
+GUESSES = {
+    "read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3,
+    "text.pptx": 0.05, "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3,
+    "read.png": 6e-6, "text.png": 0.002, "read.jpg": 6e-6, "text.jpg": 0.002,
+}  # fmt: skip
 # bytes or characters; older work counts less and less
 WINDOWS = {"read": 10_000_000, "text": 10_000_000, "embed": 150_000}
 GUESS_SHARE = 0.005  # weight of a guess, as a share of the window

@@ -475,7 +475,7 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    # Safe at any moment: unfinished work is claimed again, and the processes that read files end too.
     os._exit(0)
 
 
