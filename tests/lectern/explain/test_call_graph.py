@@ -203,7 +203,8 @@ def test_strip_shows_what_each_call_changed() -> None:
     ("mode", "shape"),
     [
         ("refine", "strip"), ("compact", "strip"), ("tree_summarize", "tree"), ("accumulate", "rows"),
-        ("compact_accumulate", "rows"), ("simple_summarize", "single"), ("generation", "single"), ("no_text", "none"),
+        ("compact_accumulate", "rows"), ("simple_summarize", "single"), ("generation", "single"),
+        ("no_text", "none"),
     ],
 )  # fmt: skip
 def test_the_shape_follows_the_way_of_answering(mode: str, shape: str) -> None:

@@ -29,7 +29,8 @@ def tokens_sent(llm: LLM, call: LLMCall) -> int:
 
 def words_of(passages: Sequence[Passage]) -> list[tuple[int | None, str]]:
     """Every word with the number it can be cited by, words broken in two put together again."""
-    return [(number, "".join(p.text for p in passages if p.number == number).replace(" ", "").replace("\n", ""))
+    return [(number,
+             "".join(p.text for p in passages if p.number == number).replace(" ", "").replace("\n", ""))
             for number in dict.fromkeys(p.number for p in passages)]  # fmt: skip
 
 
