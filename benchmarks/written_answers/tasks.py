@@ -32,7 +32,8 @@ from ragcore.tools import FunctionTool, QueryEngineTool, RetrieverTool, Tool, To
 DOCUMENTS = Path(__file__).parents[1] / "everyday_documents"
 ABOUT = {
     "gym_prices": "Prices, opening hours and courses of the gym Ironbridge Fitness.",
-    "hotel_information": "What guests of the Hotel Seeblick need to know: breakfast, Wi-Fi, pool, parking, pets.",
+    "hotel_information": "What guests of the Hotel Seeblick need to know: breakfast, Wi-Fi, pool, "
+    "parking, pets.",
     "garden_invoice": "The invoice of Greenfinch Garden Services for work in Mrs Vartan's garden.",
     "rental_agreement": "The contract for renting a flat: rent, deposit, notice, repairs.",
     "bus_timetable_47": "The timetable of bus 47.",

@@ -28,7 +28,8 @@ WIDTHS = """
 (() => {
   window.widths = new Set();
   const look = () => {
-    for (const column of document.querySelectorAll('[class*="st-key-column_"]')) window.widths.add(column.clientWidth);
+    for (const column of document.querySelectorAll('[class*="st-key-column_"]'))
+      window.widths.add(column.clientWidth);
     requestAnimationFrame(look);
   };
   look();

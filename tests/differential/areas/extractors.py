@@ -75,7 +75,8 @@ def ours(given: Any) -> Any:
 
     def echo(call: LLMCall) -> str:
         context = call.variables["text"] if "text" in call.variables else call.variables["context_str"]
-        return f"<{', '.join(str(passage) for passage in context) if isinstance(context, tuple) else as_text(context)}>"
+        text = ", ".join(map(str, context)) if isinstance(context, tuple) else as_text(context)
+        return f"<{text}>"
 
     nodes = [TextNode(text, text, ref_doc_id=source) for source, text in given["nodes"]]
     llm, kind = ScriptedLLM(echo), given["kind"]

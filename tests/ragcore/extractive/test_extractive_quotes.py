@@ -595,8 +595,8 @@ def test_a_line_of_many_digits_is_read_at_once() -> None:
     assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
 
 
-LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
-It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
+LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget
+Was it red?|* a b|It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
 
 
 @given(

@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS things (
     weight REAL,
     data BLOB
 );
-CREATE TABLE IF NOT EXISTS parts (thing INTEGER REFERENCES things (place), part TEXT, PRIMARY KEY (thing, part)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS parts (
+    thing INTEGER REFERENCES things (place), part TEXT, PRIMARY KEY (thing, part)
+) WITHOUT ROWID;
 """
 
 

@@ -172,10 +172,12 @@ def test_a_list_and_a_drawing_are_no_tables(tmp_path: Path) -> None:
 
 
 REAL = {
-    "multicolumn.pdf": "Country: Denmark; Population (millions): 5.8; Area (km^2): 42,951; Capital: Copenhagen",
+    "multicolumn.pdf": "Country: Denmark; Population (millions): 5.8; Area (km^2): 42,951; Capital: "
+    "Copenhagen",
     "multi-column.pdf": "Type: BM25; #N: 7; IB: ✗; Top-5: 50.0; Top-20: 63.3; Top-100: 74.8",
     "testPDFVarious.pdf": "Row 2 Col 1 | Row 2 Col 2 | Row 2 Col 3",
-    "issue-625-identity-cmap.pdf": "Lp: 1; Nazwa: Testy Książę; Jedn: szt.; Ilość: 1; Cena netto: 33,00; Stawka: 23%",
+    "issue-625-identity-cmap.pdf": "Lp: 1; Nazwa: Testy Książę; Jedn: szt.; Ilość: 1; Cena netto: 33,00; "
+    "Stawka: 23%",
 }
 
 
