@@ -246,9 +246,8 @@ class Message:
         >>> message.shown_numbers
         {4: 1}
         """
-        if (
-            self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id
-        ):  # the last is a replay
+        # the last is a replay
+        if self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id:
             return {source.number: source.number for source in self.sources}
         places: dict[tuple[str, str], int] = {}
         return {

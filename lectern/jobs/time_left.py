@@ -104,9 +104,8 @@ class TimeLeft:
         # seconds: of reading, and of the steps after the current one
         self._usual, self._later = costs.file(name, size)
         self._usual_share = USUAL_SHARE if size else 0.0  # The size of a file is unknown while it is fetched.
-        self._most = (
-            0.99 if "embed" in costs.sums else 0.2
-        )  # of the bar for reading, because embedding may take long
+        # of the bar for reading, because embedding may take long
+        self._most = 0.99 if "embed" in costs.sums else 0.2
         self._clock = clock
         self._began = self._progressed = clock()
         self._step = self._usual  # seconds that the current step needed at the last progress

@@ -73,9 +73,8 @@ def symbols(text: str) -> str:
     """Letters and signs with their LaTeX names."""
     out = ""
     for sign in text:
-        if (
-            "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ"
-        ):  # a letter of a mathematical alphabet, such as bold or italic
+        # a letter of a mathematical alphabet, such as bold or italic
+        if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ":
             sign = unicodedata.normalize("NFKC", sign)
         if sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
             out += " "

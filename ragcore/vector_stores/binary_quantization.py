@@ -19,9 +19,8 @@ from ragcore.vector_stores.search import Array
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-CHUNK = (
-    1 << 14
-)  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+# rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+CHUNK = 1 << 14
 WORD = 64  # bits
 
 

@@ -50,9 +50,8 @@ def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     (folder / "papers" / "note.md").write_text("# Note\n\nThe harbour was built in 1902.")
     opened = {"LECTERN_PRIVATE_NETWORK": "allow", "LECTERN_FOLDERS": str(folder / "papers")}
     apps = started(folder)
-    with (
-        pytest.MonkeyPatch.context() as environment
-    ):  # while it starts: the other applications of this module stay closed
+    # while it starts: the other applications of this module stay closed
+    with pytest.MonkeyPatch.context() as environment:
         for name, value in opened.items():
             environment.setenv(name, value)
         app = next(apps)

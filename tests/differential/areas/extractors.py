@@ -98,6 +98,5 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
             metadata.pop("prev_section_summary", None)
         if sources[place + 1 : place + 2] != sources[place : place + 1]:
             metadata.pop("next_section_summary", None)
-    return (
-        "1.4" if theirs == ours else ""
-    )  # theirs takes the last passage of another document for a neighbour
+    # theirs takes the last passage of another document for a neighbour
+    return "1.4" if theirs == ours else ""

@@ -92,9 +92,8 @@ def test_the_boxes_of_a_row_lie_on_that_row(tmp_path: Path) -> None:
     assert tops == sorted(tops)
     assert len(set(tops)) == len(ROWS)
     for boxes in found.values():
-        assert (
-            max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3
-        )  # percent: one row
+        # percent: one row
+        assert max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3
     whole = highlight_boxes(path, 0, read(path))
     assert min(box.top for box in whole) < tops[0]
     assert max(box.top for box in whole) > tops[-1]
