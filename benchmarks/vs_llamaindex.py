@@ -32,8 +32,9 @@ ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
 ROWS = (
-    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "split 10 MB", "index", "persist", "storage context",
-    "index from storage", "first search", "query engine", "query", "- query embedding", "- search",
+    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "split 10 MB", "index", "persist",
+    "storage context", "index from storage", "first search", "query engine", "query", "- query embedding",
+    "- search",
 )  # fmt: skip
 
 LONG = 10_000_000  # characters

@@ -155,9 +155,8 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c".
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'excerpt_keywords': 'boat, red'}
     """
 
@@ -210,9 +209,8 @@ class SummaryExtractor(BaseExtractor):
     `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'section_summary': 'About a boat.'}
     """
 

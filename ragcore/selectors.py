@@ -127,9 +127,8 @@ class EmbeddingSingleSelector(BaseSelector):
     language model.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> EmbeddingSingleSelector(HashEmbedding()).select(
-    ...     ["notes about boats", "notes about trees"], "Which trees?"
-    ... ).ind
+    >>> selector = EmbeddingSingleSelector(HashEmbedding())
+    >>> selector.select(["notes about boats", "notes about trees"], "Which trees?").ind
     1
     """
 

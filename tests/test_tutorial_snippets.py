@@ -691,8 +691,8 @@ def test_v5_custom_model_answers_and_streams_its_own_words(walk: Walk) -> None:
 # --- timings ------------------------------------------------------------------------------------------------
 
 ROWS = [
-    "Data loading", "Embedding model set-up", "LLM set-up", "Index creation", "Query engine creation", "Query", "Total",
-    "Persist", "Storage context load", "Index rebuild",
+    "Data loading", "Embedding model set-up", "LLM set-up", "Index creation", "Query engine creation",
+    "Query", "Total", "Persist", "Storage context load", "Index rebuild",
 ]  # fmt: skip
 
 

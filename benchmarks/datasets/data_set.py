@@ -168,9 +168,8 @@ def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequ
 def _read(folder: Path) -> DataSet:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", hint=f"Give the folder of a data set. {_ACCEPTED}")
-    name = (
-        "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name
-    )  # xquad/de
+    # xquad/de
+    name = "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name
     questions = next((folder / each for each in QUESTIONS if (folder / each).is_file()), None)
     if questions is not None and (folder / OWN).is_dir():
         if _has_must_words(questions):

@@ -152,8 +152,8 @@ def _measure_conversation(opened: OpenedIndex, trial: Trial, ask: Ask) -> TrialR
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
     embedding = opened.embedder.seconds
     return TrialResult(
-        trial, outcome_scores(trial, reply), seconds - embedding, embedding, cpu_seconds - opened.embedder.cpu_seconds,
-        reply.passages, reply.text,
+        trial, outcome_scores(trial, reply), seconds - embedding, embedding,
+        cpu_seconds - opened.embedder.cpu_seconds, reply.passages, reply.text,
     )  # fmt: skip
 
 

@@ -313,9 +313,8 @@ def _check_server(url: URL, allowed: AllowedSources) -> str | None:
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="The administrator of this server can allow folders with LECTERN_FOLDERS.",
             )
-    elif (
-        not url.host or url.query.keys() - PLAIN_OPTIONS
-    ):  # other options could open or send files of this machine
+    elif not url.host or url.query.keys() - PLAIN_OPTIONS:
+        # other options could open or send files of this machine
         raise InputError(
             "The address of the database may contain a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",

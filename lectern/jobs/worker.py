@@ -305,9 +305,8 @@ class Worker:
                 # at once, for the estimates of queued files
                 remember(db, "embed", step.seconds, step.characters)
                 lease.estimate_embedding(step.characters_left, read_costs(db))
-                if (
-                    step.vectors and step.characters_left and len(reads) == 1
-                ):  # the last ones go into the store at once
+                # the last ones go into the store at once
+                if step.vectors and step.characters_left and len(reads) == 1:
                     drafts.keep(reads[0].file.id, step.vectors)
                 lease.report(Stage.EMBEDDING, step.done, len(nodes))
 
@@ -330,9 +329,8 @@ class Worker:
         path = lease.run(lambda: self._files.location(file))
         for old in path.parent.glob("unpacked-*"):  # of workers that were killed
             shutil.rmtree(old, ignore_errors=True)
-        into = (
-            path.parent / f"unpacked-{new_id()[:8]}"
-        )  # A worker that has lost the zip cannot delete this folder.
+        # A worker that has lost the zip cannot delete this folder.
+        into = path.parent / f"unpacked-{new_id()[:8]}"
         try:
             members = unpack_isolated(
                 path,
@@ -475,7 +473,7 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    # Safe at any moment: unfinished work is claimed again, and the processes that read files end too.
     os._exit(0)
 
 

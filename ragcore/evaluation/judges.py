@@ -103,9 +103,8 @@ class RelevancyEvaluator(_YesOrNo):
     """Whether the answer fits the question, and the passages support it.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate(
-    ...     "Who?", "A boat.", ["A red boat."]
-    ... ).score
+    >>> evaluator = RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."]))
+    >>> evaluator.evaluate("Who?", "A boat.", ["A red boat."]).score
     0.0
     """
 

@@ -184,9 +184,8 @@ def get_results_df(
 ) -> pandas.DataFrame:
     """The mean score of each metric, a row for each of `names`. Needs pandas.
 
-    >>> get_results_df(
-    ...     [{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]
-    ... ).values.tolist()
+    >>> results = {"faithfulness": [EvaluationResult(score=1.0)]}
+    >>> get_results_df([results], ["top 2"], ["faithfulness"]).values.tolist()
     [['top 2', 1.0]]
     """
     import pandas

@@ -115,11 +115,13 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|semi|multi|inter|neo)-(\w{4,})", re.IGNORECASE)
-_MONTHS = """January Januar janvier enero, February Februar février febrero, March März mars marzo, April avril abril, May Mai
-mai mayo, June Juni juin junio, July Juli juillet julio, August août agosto, September septembre septiembre, October Oktober
-octobre octubre, November novembre noviembre, December Dezember décembre diciembre"""
-_DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles, Thursday Donnerstag
-jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado, Sunday Sonntag dimanche domingo"""
+_MONTHS = """January Januar janvier enero, February Februar février febrero, March März mars marzo,
+April avril abril, May Mai mai mayo, June Juni juin junio, July Juli juillet julio, August août agosto,
+September septembre septiembre, October Oktober octobre octubre, November novembre noviembre,
+December Dezember décembre diciembre"""
+_DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles,
+Thursday Donnerstag jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado,
+Sunday Sonntag dimanche domingo"""
 _NAMES = {
     name: (kind, number)
     for kind, names_of_all in (("month", _MONTHS), ("day", _DAYS))

@@ -40,7 +40,8 @@ _PRESENT = {
     verb.replace(" ", "s ", 1) if " " in verb else f"{verb}s": verb
     for verb in (
         "cover", "include", "offer", "provide", "require", "contain", "protect", "open", "close", "begin",
-        "start", "end", "leave", "consist of", "depend on", "refer to", "cause", "cost", "weigh", "last", "take",
+        "start", "end", "leave", "consist of", "depend on", "refer to", "cause", "cost", "weigh", "last",
+        "take",
     )
 }  # fmt: skip
 _PAST = _regular_past(

@@ -98,10 +98,8 @@ class SentenceCheck:
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
-    >>> [
-    ...     sentence.verdict
-    ...     for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
-    ... ]
+    >>> sentences = check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
+    >>> [sentence.verdict for sentence in sentences]
     ['supported']
     """
 

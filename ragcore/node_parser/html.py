@@ -21,10 +21,8 @@ class HTMLNodeParser(NodeParser):
     """Makes one passage of each run of elements with the same tag, which becomes the passage's metadata
     `tag`.
 
-    >>> [
-    ...     node.text
-    ...     for node in HTMLNodeParser()([Document("<h1>Ferries</h1><p>One sails.</p><p>One waits.</p>")])
-    ... ]
+    >>> document = Document("<h1>Ferries</h1><p>One sails.</p><p>One waits.</p>")
+    >>> [node.text for node in HTMLNodeParser()([document])]
     ['Ferries', 'One sails.\\nOne waits.']
 
     Text belongs to the innermost element of `tags` around it; text outside these elements is omitted. Each

@@ -49,10 +49,8 @@ class DatabaseReader:
     """Reads the database at a `uri`, such as "sqlite:///example.db", or at the address from `scheme` to
     `dbname`. An open database is an `engine` of SQLAlchemy or any object that has one (`sql_database`).
 
-    >>> [
-    ...     document.text
-    ...     for document in DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")
-    ... ]
+    >>> documents = DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")
+    >>> [document.text for document in documents]
     ['colour: red, boats: 3']
 
     ValueError without an address, ConfigError for an invalid URI or a missing driver, MissingPackageError

@@ -103,9 +103,8 @@ def _cyrillic(sample: bytes) -> str | None:
         text = sample.decode(encoding, "replace")
         far = [sign for sign in text if sign > "\x7f"]
         letters: float = sum("Ѐ" <= sign <= "ӿ" for sign in far)
-        letters -= (
-            sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2
-        )  # letters of few languages, and rare there
+        # letters of few languages, and rare there
+        letters -= sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2
         signs = sum(sign in "«»—–№…“”„’ " for sign in far)
         within = len(re.findall("[а-яёіїє][А-ЯЁІЇЄ]|[A-Za-z][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-z]", text))
         # KOI8 exchanges capitals and small letters

@@ -50,9 +50,7 @@ def translate_errors() -> Iterator[None]:
         raise StoreError(
             f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
         ) from error
-    except (
-        Exception
-    ) as error:  # a bare Exception is how the client reports an answer that it has no class for
+    except Exception as error:  # bare: how the client reports an answer that it has no class for
         if not isinstance(error, ChromaError) and type(error) is not Exception:
             raise
         raise StoreError(

@@ -357,9 +357,8 @@ class DiskStore(TableStore[DiskIndex]):
             return
         with self._database.transaction() as db:
             index = self._index(db)
-            if (
-                index is None or index.terms == terms_version()
-            ):  # another process has deleted it, or was faster
+            # another process has deleted it, or was faster
+            if index is None or index.terms == terms_version():
                 return
             self._drop_terms(db, index)
             passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))

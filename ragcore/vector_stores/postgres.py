@@ -96,7 +96,8 @@ class PostgresStore(TableStore[_Index]):
         table_name: str = "documents",
     ) -> PostgresStore:
         """A store with a connection of its own, which `close` ends. `table_name` is the name of the index."""
-        address = f"postgresql://{quote(user, '')}:{quote(password, '')}@/{quote(database, '')}?host={quote(host)}&port={port}"
+        account = f"{quote(user, '')}:{quote(password, '')}"
+        address = f"postgresql://{account}@/{quote(database, '')}?host={quote(host)}&port={port}"
         store = cls(PostgresDatabase(address, SCHEMA), index=table_name)
         store._owned = True
         return store

@@ -23,7 +23,7 @@ FIRST_BLOCK = 16_384  # the size in the first version, whose rows do not name it
 TEXTS_AND_PASSAGES = """
 CREATE TABLE IF NOT EXISTS texts (
     document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    block INTEGER NOT NULL,         -- number in the document; the layout of the document has the size in characters
+    block INTEGER NOT NULL,         -- number in the document, whose layout has the size in characters
     data BLOB NOT NULL,             -- compressed
     PRIMARY KEY (document, block)
 );

@@ -45,8 +45,9 @@ SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
 # the first is twice as fast
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     # the pages of a context are drawn by one process, which keeps the compiled scripts: see `Contexts`
     "--process-per-site",
 ]  # fmt: skip

@@ -28,7 +28,8 @@ WIDTHS = """
 (() => {
   window.widths = new Set();
   const look = () => {
-    for (const column of document.querySelectorAll('[class*="st-key-column_"]')) window.widths.add(column.clientWidth);
+    for (const column of document.querySelectorAll('[class*="st-key-column_"]'))
+      window.widths.add(column.clientWidth);
     requestAnimationFrame(look);
   };
   look();
@@ -81,9 +82,8 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
         "Compact", "Refine", "Tree summarize", "Accumulate",
     ]  # fmt: skip
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
-    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), (
-        costs
-    )  # calls and tokens say nothing without a language model
+    # calls and tokens say nothing without a language model
+    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), costs
     page.get_by_text("All from the same 6 passages").wait_for()
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6

@@ -583,9 +583,8 @@ def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None
 
 # --- what is kept -------------------------------------------------------------------------------------------
 
-STRANGE = (
-    "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
-)  # longer than a block of stored text
+# longer than a block of stored text
+STRANGE = "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
 
 
 def strange_document() -> tuple[Document, list[TextNode]]:

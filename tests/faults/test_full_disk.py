@@ -181,9 +181,8 @@ def fill_it_up(disk: Path) -> None:
                 except RagError:
                     refused.add(change.name)
                 except OSError:
-                    if (
-                        change.name not in ("ingest", "replace") or room > 0
-                    ):  # what is given could not even be written
+                    # what is given could not even be written
+                    if change.name not in ("ingest", "replace") or room > 0:
                         raise
                 answers(library)
                 texts, _ = is_sound(library)

@@ -387,7 +387,8 @@ def test_conversation_is_measured_raw_standalone_and_rewritten(
     write_lines(
         folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()]
     )
-    turns = {"lastturn": "|user|: And how old is it?", "rewrite": "|user|: How old are the barrels in the cellar?",
+    turns = {"lastturn": "|user|: And how old is it?",
+             "rewrite": "|user|: How old are the barrels in the cellar?",
              "questions": "|user|: What is in the cellar?\n|user|: And how old is it?"}  # fmt: skip
     for name, text in turns.items():
         write_lines(folder / f"queries.{name}.jsonl", [{"_id": "q<::>2", "text": text}])

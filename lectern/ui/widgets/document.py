@@ -175,9 +175,8 @@ def _matches(document: Document, words: str) -> None:
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
             match_text = label(document.text[start:end])
-            if (
-                words[0].isalnum() and words[-1].isalnum()
-            ):  # Markdown needs letters or digits at the ends of bold text
+            # Markdown needs letters or digits at the ends of bold text
+            if words[0].isalnum() and words[-1].isalnum():
                 match_text = f"**{match_text}**"
             line = (
                 label(where + before)

@@ -310,7 +310,8 @@ def button_text(missed: Missed) -> str:
 
 def _languages() -> Mapping[str, str]:
     return {
-        "en": _("English"), "de": _("German"), "fr": _("French"), "es": _("Spanish"), "it": _("Italian"), "pt": _("Portuguese"),
-        "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"), "ru": _("Russian"), "el": _("Greek"),
-        "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"), "th": _("Thai"),
+        "en": _("English"), "de": _("German"), "fr": _("French"), "es": _("Spanish"), "it": _("Italian"),
+        "pt": _("Portuguese"), "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"),
+        "ru": _("Russian"), "el": _("Greek"), "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"),
+        "th": _("Thai"),
     }  # fmt: skip

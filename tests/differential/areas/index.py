@@ -213,15 +213,13 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if refused:
         return "1.9" if "refused" in ours["said"] and {**theirs, "said": 0} == {**ours, "said": 0} else ""
     if given["as_nodes"]:
-        return (
-            "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""
-        )  # ours split the two that are left in two each
+        # ours split the two that are left in two each
+        return "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""
     if set(ours["held"]) != right or not len(right) <= len(ours["held"]) <= 2 * len(right):
         return ""
     if "empty" in last:
-        return (
-            "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""
-        )  # theirs keeps a passage without text
+        # theirs keeps a passage without text
+        return "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""
     deletions = [
         arguments[0] for operation, *arguments in given["operations"] if operation in ("delete", "update")
     ]

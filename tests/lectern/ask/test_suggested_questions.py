@@ -36,7 +36,8 @@ from tests import postgres
 from tests.databases import KINDS
 
 TEXTS = {
-    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty metres.",
+    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty "
+    "metres.",
     "ferry.txt": "The Nessay Ferry is the only boat to the island. It leaves at noon on Sundays.",
     "cellar.txt": "The Great Cellar has 300 barrels of oil. Nobody has counted them since the flood.",
     "rules.txt": "Dogs are forbidden in the upper car because the floor is made of glass.",

@@ -323,9 +323,8 @@ def test_stop_keeps_what_there_is_and_asks_nothing_more(
     assert not replays.busy
     assert [cell.state for cell in lane(replay, "simple").cells] == ["stopped"]
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
-    assert (
-        Replays(library, AnswerRuns(library)).get(talk) == replay
-    )  # as another process reads it, or this one after a restart
+    # as another process reads it, or this one after a restart
+    assert Replays(library, AnswerRuns(library)).get(talk) == replay
 
 
 def now(replays: Replays, talk: str) -> Replay:

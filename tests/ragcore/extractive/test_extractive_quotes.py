@@ -352,8 +352,8 @@ def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
     assert distinct([*again, *quotes]) == again
     assert quoted_from(answer)[7] == [quote.text for quote in quotes]
     assert [text[slice(*place)] for place in quoted_places(answer, 7, text)] == [
-        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:", "1. Write why.",
-        "2. Send it.",
+        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:",
+        "1. Write why.", "2. Send it.",
     ]  # fmt: skip
     lettered = quotes_in("We saw:\na) A goat.\n(2) A cow.", number=1)
     assert str(lettered[0]) == "We saw:\n- a) A goat.\n- (2) A cow. [1]"
@@ -595,8 +595,8 @@ def test_a_line_of_many_digits_is_read_at_once() -> None:
     assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
 
 
-LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
-It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
+LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget
+Was it red?|* a b|It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
 
 
 @given(
