@@ -251,8 +251,12 @@ class ChromaVectorStore(LlamaIndexMethods):
             words.update(view, lambda ids: self._records(view, Scope(ids)))
             among = None
             if scope != EVERYTHING:
-                among = {words.places[record.metadata["_node_id"]] for record in self._records(view, scope)}
-            hits = [(words.ids[place], score) for place, score in words.index.search(terms, top_k, among)]
+                among = {
+                    words.positions[record.metadata["_node_id"]] for record in self._records(view, scope)
+                }
+            hits = [
+                (words.ids[position], score) for position, score in words.index.search(terms, top_k, among)
+            ]
             records = self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))
             nodes = {record.node.id_: record.node for record in records}
             return [
@@ -352,12 +356,12 @@ class ChromaVectorStore(LlamaIndexMethods):
                 **native_metadata(node),
                 "_document": document.id_,
                 "_version": version,
-                "_place": place,
+                "_place": position,
                 "_node_id": node.id_,
                 "_length": length,
                 "_record": item_to_json(replace(node, ref_doc_id=document.id_)),
             }
-            for place, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True))
+            for position, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True))
         ]
         texts = [writable(node.text) for node in nodes]
         sizes = [
@@ -449,28 +453,28 @@ class _Words:
 
     def __init__(self) -> None:
         self.index = KeywordIndex()
-        self.ids: dict[int, str] = {}  # by place
-        self.places: dict[str, int] = {}
+        self.ids: dict[int, str] = {}  # by position
+        self.positions: dict[str, int] = {}
         self._versions: dict[
             str, list[tuple[int, tuple[str, ...]]]
-        ] = {}  # by version: each passage's place and words
+        ] = {}  # by version: each passage's position and words
         self._next = 0
 
     def update(self, view: _View, read: Callable[[list[str]], list[Record]]) -> None:
         """Follow this view. New documents come after the known ones."""
         documents = {header.version: id_ for id_, header in view.headers.items()}
         for version in self._versions.keys() - documents.keys():
-            for place, terms in self._versions.pop(version):
-                self.index.remove(place, terms)
-                del self.places[self.ids.pop(place)]
+            for position, terms in self._versions.pop(version):
+                self.index.remove(position, terms)
+                del self.positions[self.ids.pop(position)]
         new = {version: id_ for version, id_ in documents.items() if version not in self._versions}
         records = read(list(new.values())) if new else []
         self._versions |= {version: [] for version in new}
-        for place, record in enumerate(records, self._next):
+        for position, record in enumerate(records, self._next):
             words = passage_terms(record.node)
-            self._versions[record.metadata["_version"]].append((place, tuple(set(words))))
-            self.ids[place], self.places[record.node.id_] = record.node.id_, place
-            self.index.add(place, words)
+            self._versions[record.metadata["_version"]].append((position, tuple(set(words))))
+            self.ids[position], self.positions[record.node.id_] = record.node.id_, position
+            self.index.add(position, words)
         self._next += len(records)
 
 
@@ -522,12 +526,12 @@ def _translate_errors() -> Iterator[None]:
         ) from error
 
 
-def _client_of(place: str, connect: Callable[[], Any]) -> Any:
+def _client_of(address: str, connect: Callable[[], Any]) -> Any:
     try:
         return connect()
     except ValueError as error:  # the client raises it for any failure to connect
         raise StoreError(
-            f"No Chroma server answers at {place}.",
+            f"No Chroma server answers at {address}.",
             hint="Start it with: chroma run. Then check host and port.",
         ) from error
 
@@ -536,20 +540,21 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
     """Groups of passages for one request each. `sizes` are their bytes without the vectors, which have
     `width` numbers."""
     start, total = 0, 0
-    for place, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         total += size + BYTES_PER_NUMBER * width
-        if place > start and (place - start == BATCH or total > REQUEST_BYTES):
-            yield slice(start, place)
-            start, total = place, size + BYTES_PER_NUMBER * width
+        if position > start and (position - start == BATCH or total > REQUEST_BYTES):
+            yield slice(start, position)
+            start, total = position, size + BYTES_PER_NUMBER * width
     if start < len(sizes):
         yield slice(start, len(sizes))
 
 
 def _best(records: Sequence[Record], vector: Vector, top_k: int) -> list[NodeWithScore]:
     """The nearest of these records, whose order decides between equals."""
-    places, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
+    positions, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
     return [
-        NodeWithScore(records[place].node, float(score)) for place, score in zip(places, scores, strict=True)
+        NodeWithScore(records[position].node, float(score))
+        for position, score in zip(positions, scores, strict=True)
     ]
 
 
