@@ -250,8 +250,12 @@ class ChromaVectorStore(LlamaIndexMethods):
             words.update(view, lambda ids: self._records(view, Scope(ids)))
             among = None
             if scope != EVERYTHING:
-                among = {words.places[record.metadata["_node_id"]] for record in self._records(view, scope)}
-            hits = [(words.ids[place], score) for place, score in words.index.search(terms, top_k, among)]
+                among = {
+                    words.positions[record.metadata["_node_id"]] for record in self._records(view, scope)
+                }
+            hits = [
+                (words.ids[position], score) for position, score in words.index.search(terms, top_k, among)
+            ]
             records = self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))
             nodes = {record.node.id_: record.node for record in records}
             # others are deleted meanwhile
@@ -341,12 +345,12 @@ class ChromaVectorStore(LlamaIndexMethods):
                 **native_metadata(node),
                 "_document": document.id_,
                 "_version": version,
-                "_place": place,
+                "_place": position,
                 "_node_id": node.id_,
                 "_length": length,
                 "_record": item_to_json(replace(node, ref_doc_id=document.id_)),
             }
-            for place, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True))
+            for position, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True))
         ]
         texts = [writable(node.text) for node in nodes]
         sizes = [
@@ -435,9 +439,9 @@ class _Words:
 
     def __init__(self) -> None:
         self.index = KeywordIndex()
-        self.ids: dict[int, str] = {}  # by place
-        self.places: dict[str, int] = {}
-        # by version: each passage's place and words
+        self.ids: dict[int, str] = {}  # by position
+        self.positions: dict[str, int] = {}
+        # by version: each passage's position and words
         self._versions: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
         self._next = 0
 
@@ -445,17 +449,17 @@ class _Words:
         """Follow this view. New documents come after the known ones."""
         documents = {header.version: id_ for id_, header in view.headers.items()}
         for version in self._versions.keys() - documents.keys():
-            for place, terms in self._versions.pop(version):
-                self.index.remove(place, terms)
-                del self.places[self.ids.pop(place)]
+            for position, terms in self._versions.pop(version):
+                self.index.remove(position, terms)
+                del self.positions[self.ids.pop(position)]
         new = {version: id_ for version, id_ in documents.items() if version not in self._versions}
         records = read(list(new.values())) if new else []
         self._versions |= {version: [] for version in new}
-        for place, record in enumerate(records, self._next):
+        for position, record in enumerate(records, self._next):
             words = passage_terms(record.node)
-            self._versions[record.metadata["_version"]].append((place, tuple(set(words))))
-            self.ids[place], self.places[record.node.id_] = record.node.id_, place
-            self.index.add(place, words)
+            self._versions[record.metadata["_version"]].append((position, tuple(set(words))))
+            self.ids[position], self.positions[record.node.id_] = record.node.id_, position
+            self.index.add(position, words)
         self._next += len(records)
 
 
@@ -463,20 +467,20 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
     """Groups of passages for one request each. `sizes` are their bytes without the vectors, which have
     `width` numbers."""
     start, total = 0, 0
-    for place, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         total += size + BYTES_PER_NUMBER * width
-        if place > start and (place - start == BATCH or total > REQUEST_BYTES):
-            yield slice(start, place)
-            start, total = place, size + BYTES_PER_NUMBER * width
+        if position > start and (position - start == BATCH or total > REQUEST_BYTES):
+            yield slice(start, position)
+            start, total = position, size + BYTES_PER_NUMBER * width
     if start < len(sizes):
         yield slice(start, len(sizes))
 
 
 def _best(records: Sequence[Record], vector: Vector, top_k: int) -> list[NodeWithScore]:
     """The nearest of these records, whose order decides between equals."""
-    places, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
-    pairs = zip(places, scores, strict=True)
-    return [NodeWithScore(records[place].node, float(score)) for place, score in pairs]
+    positions, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
+    pairs = zip(positions, scores, strict=True)
+    return [NodeWithScore(records[position].node, float(score)) for position, score in pairs]
 
 
 def _rows_of(records: Sequence[Record], dimension: int) -> Vectors:

@@ -72,7 +72,7 @@ class DiskStore(TableStore[DiskIndex]):
     _database: SQLiteDatabase
     _row_type = DiskIndex
     _missing = MissingFileError
-    _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
+    _extra_columns = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
         self,

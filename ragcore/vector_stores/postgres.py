@@ -333,7 +333,7 @@ class PostgresStore(TableStore[_Index]):
             rows = [*waiting, *self._closest_by_hnsw(db, index, query, top_k, among)]
         rows.sort()
         best, scores = nearest(self._vectors(db, index, rows), query, top_k)
-        return [rows[place] for place in best.tolist()], scores
+        return [rows[position] for position in best.tolist()], scores
 
     def _closest(
         self,

@@ -1,7 +1,7 @@
 """Documents and passages as rows of a store in a database.
 
 Text, metadata, hidden keys and links of a passage are NULL in its row if they follow from its document or its
-place there.
+position there.
 """
 
 from __future__ import annotations
