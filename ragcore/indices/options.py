@@ -56,9 +56,8 @@ class QueryEngineOptions(TypedDict, total=False):
 
 
 class VectorOptions(TypedDict, total=False):
-    """The options of `VectorIndexRetriever`, except for `similarity_top_k`."""
+    """The options of `VectorIndexRetriever`, except for its number of passages and its mode."""
 
-    vector_store_query_mode: VectorStoreQueryMode | str
     similarity: Similarity
     filters: MetadataFilters | None
     document_ids: Collection[str] | None
@@ -75,6 +74,7 @@ class FindOptions(VectorOptions, total=False):
     """The options of `as_retriever` of all kinds of indexes."""
 
     similarity_top_k: int
+    vector_store_query_mode: VectorStoreQueryMode | str
     retriever_mode: str
     choice_batch_size: int
     choice_top_k: int

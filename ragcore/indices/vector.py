@@ -23,6 +23,7 @@ from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.storage_context import StorageContext
 from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.types import as_store, own_store
 
 if TYPE_CHECKING:
@@ -118,12 +119,21 @@ class VectorStoreIndex(BaseIndex):
         }
 
     def as_retriever(
-        self, similarity_top_k: int = 2, **options: Unpack[VectorOptions]
+        self,
+        similarity_top_k: int = 2,
+        *,
+        vector_store_query_mode: VectorStoreQueryMode | str = "default",
+        **options: Unpack[VectorOptions],
     ) -> VectorIndexRetriever:
         """The options are those of VectorIndexRetriever; the embedder is the index's."""
         from ragcore.retrievers.vector import VectorIndexRetriever
 
-        return VectorIndexRetriever(self, similarity_top_k=similarity_top_k, **options)
+        return VectorIndexRetriever(
+            self,
+            similarity_top_k=similarity_top_k,
+            vector_store_query_mode=vector_store_query_mode,
+            **options,
+        )
 
     def _new_data(self) -> Mapping[str, Any]:
         return {"embedder": self.embed_model.name}
