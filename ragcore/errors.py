@@ -122,7 +122,13 @@ class UnreadableFileError(InputError):
 class EmptyFileError(UnreadableFileError): ...
 
 
-class EncryptedFileError(UnreadableFileError): ...
+class EncryptedFileError(UnreadableFileError):
+    @classmethod
+    def of(cls, name: str, password: str | None) -> EncryptedFileError:
+        """For a file that `password` does not open."""
+        if password is None:
+            return cls(f"{name} is protected with a password.", hint="Enter its password to read it.")
+        return cls(f"The password for {name} is not right.", hint="Enter the password again.")
 
 
 class UnsupportedFileError(UnreadableFileError): ...

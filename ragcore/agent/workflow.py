@@ -312,16 +312,13 @@ class BaseWorkflowAgent(AgentWorkflow):
         can_handoff_to: Sequence[str] | None = None,
         llm: LLM | None = None,
         initial_state: Mapping[str, Any] | None = None,
-        state_prompt: str | PromptTemplate = STATE_PROMPT,
-        output_cls: type[BaseModel] | None = None,
-        structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
+        *,
         streaming: bool = True,
-        early_stopping_method: str = "force",
-        timeout: float | None = None,
-        verbose: bool = False,
+        **options: Any,
     ) -> None:
         """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an
-        AgentWorkflow, None for all of them. Without `streaming` the answer is one AgentStream event."""
+        AgentWorkflow, None for all of them. Without `streaming` the answer is one AgentStream event. The
+        other options are those of AgentWorkflow."""
         self.name, self.description, self.system_prompt = name, description, system_prompt
         self.tools: list[BaseTool] = as_tools(tools or ())
         if any(tool.metadata.name == HANDOFF for tool in self.tools):
@@ -330,16 +327,7 @@ class BaseWorkflowAgent(AgentWorkflow):
             )
         self.tool_retriever, self.can_handoff_to, self.streaming = tool_retriever, can_handoff_to, streaming
         self.llm = services(llm).llm
-        super().__init__(
-            [self],
-            initial_state,
-            state_prompt=state_prompt,
-            output_cls=output_cls,
-            structured_output_fn=structured_output_fn,
-            early_stopping_method=early_stopping_method,
-            timeout=timeout,
-            verbose=verbose,
-        )
+        super().__init__([self], initial_state, **options)
 
     async def take_step(
         self,

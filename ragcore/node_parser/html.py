@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from itertools import accumulate, groupby
+from typing import Unpack
 
-from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.node_parser.text_pieces import Span
 from ragcore.schema import Document, TextNode
@@ -29,10 +30,8 @@ class HTMLNodeParser(NodeParser):
     element of a run begins a new line. A passage has offsets in the HTML if it is one span of it.
     """
 
-    def __init__(
-        self, include_metadata: bool = True, include_prev_next_rel: bool = True, tags: Sequence[str] = TAGS
-    ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+    def __init__(self, *, tags: Sequence[str] = TAGS, **options: Unpack[NodeOptions]) -> None:
+        super().__init__(**options)
         self.tags = tuple(tags)
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:

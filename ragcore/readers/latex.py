@@ -27,40 +27,27 @@ _SIGNS = _table("""
 """)
 _COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
     "″": "\\prime\\prime",
-    **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
-    **{
-        "{": "\\{",
-        "}": "\\}",
-        "%": "\\%",
-        "#": "\\#",
-        "&": "\\&",
-        "$": "\\$",
-        "_": "\\_",
-        "\\": "\\backslash",
-    },
+    "−": "-",
+    "\u2061": "",
+    "\u2062": "",
+    "\u2063": "",
+    "\u200b": "",
+    "\xa0": " ",
+    "{": "\\{",
+    "}": "\\}",
+    "%": "\\%",
+    "#": "\\#",
+    "&": "\\&",
+    "$": "\\$",
+    "_": "\\_",
+    "\\": "\\backslash",
 }
 ACCENTS = _table("""
     ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check
     ˘ breve → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
-""") | {
-    **{
-        "\u0302": "hat",
-        "\u0303": "tilde",
-        "\u0304": "bar",
-        "\u0305": "overline",
-        "\u0332": "underline",
-        "\u0307": "dot",
-    },
-    **{
-        "\u0308": "ddot",
-        "\u20db": "dddot",
-        "\u030c": "check",
-        "\u0306": "breve",
-        "\u20d7": "vec",
-        "\u20d6": "overleftarrow",
-    },
-    **{"\u0301": "acute", "\u0300": "grave"},
-}
+    \u0302 hat \u0303 tilde \u0304 bar \u0305 overline \u0332 underline \u0307 dot \u0308 ddot \u20db dddot
+    \u030c check \u0306 breve \u20d7 vec \u20d6 overleftarrow \u0301 acute \u0300 grave
+""")
 _FUNCTIONS = (
     "Pr arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom "
     "inf ker lg lim liminf limsup ln log max min sec sin sinh sup tan tanh"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
+from ragcore.errors import DamagedFileError, NoTextError, RagError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
@@ -137,11 +137,7 @@ class _PageReader:
                 self._broken.append(self.labels[-1])
             pages.append(lines)
             length += sum(len(line.text) for line in lines)
-            if length > options.max_text_chars:
-                raise TooLargeError(
-                    f"{options.name} has more than {options.max_text_chars:,} characters of text.",
-                    hint="Split it into several files.",
-                )
+            options.check_length(length)
             options.progress(index + 1, count)
         if len(self._broken) == count:
             raise DamagedFileError(
