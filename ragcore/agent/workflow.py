@@ -227,7 +227,11 @@ class AgentWorkflow(PromptMixin, Workflow):
         agent = self.agents[await ctx.store.get("current_agent_name")]
         usable = await self._tools_of(agent, await ctx.store.get("user_msg_str"))
         tools = {tool.metadata.name: tool for tool in usable}
-        called = {"tool_id": ev.tool_id, "tool_name": ev.tool_name, "tool_kwargs": ev.tool_kwargs}
+        called: dict[str, Any] = {
+            "tool_id": ev.tool_id,
+            "tool_name": ev.tool_name,
+            "tool_kwargs": ev.tool_kwargs,
+        }
         ctx.write_event_to_stream(ToolCall(**called))
         tool = tools.get(ev.tool_name)
         if tool is None:
@@ -237,7 +241,7 @@ class AgentWorkflow(PromptMixin, Workflow):
         else:
             output = await call_tool(tool, ev.tool_kwargs, ctx)
         direct = tool is not None and tool.metadata.return_direct and not output.is_error
-        result = {**called, "tool_output": output, "return_direct": direct}
+        result: dict[str, Any] = {**called, "tool_output": output, "return_direct": direct}
         ctx.write_event_to_stream(ToolCallResult(**result))
         return _Called(**result)
 
