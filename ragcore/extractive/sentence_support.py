@@ -13,11 +13,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.embeddings.base import Embedder
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
 from ragcore.extractive.verbatim_match import (
@@ -33,9 +34,6 @@ from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import LISTED, quotes_in
 from ragcore.text.sentences import sentence_spans
-
-if TYPE_CHECKING:
-    from ragcore.embeddings.base import Embedder
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
 
