@@ -31,7 +31,13 @@ from ragcore.tools import QueryEngineTool
 
 class ChatMode(str, Enum):
     """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it works
-    with every model, even one that only quotes, and takes one or two calls per turn."""
+    with every model, even one that only quotes, and takes one or two calls per turn.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> type(SummaryIndex([]).as_chat_engine(ChatMode.CONTEXT, llm=ScriptedLLM([]))).__name__
+    'ContextChatEngine'
+    """
 
     SIMPLE = "simple"
     CONDENSE_QUESTION = "condense_question"

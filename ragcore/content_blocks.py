@@ -190,7 +190,12 @@ class CacheControl:
 @dataclass(frozen=True, slots=True)
 class CachePoint:
     """The end of the part of a prompt that stays the same. It is not sent: ragcore's servers find that part
-    themselves."""
+    themselves.
+
+    >>> from ragcore.schema import ChatMessage
+    >>> ChatMessage("system", [TextBlock("Be brief."), CachePoint(CacheControl("ephemeral"))]).content
+    'Be brief.'
+    """
 
     cache_control: CacheControl
     block_type: ClassVar[str] = "cache"
@@ -210,7 +215,11 @@ ContentBlock = Block
 
 
 def load_image_urls(image_urls: Sequence[str]) -> list[ImageBlock]:
-    """An image for each URL, which is loaded by the server of the model."""
+    """An image for each URL, which is loaded by the server of the model.
+
+    >>> load_image_urls(["https://example.org/boat.png"])[0].url
+    'https://example.org/boat.png'
+    """
     return [ImageBlock(url=url) for url in image_urls]
 
 

@@ -88,7 +88,13 @@ def display_response(
 
 
 def display_prompt_dict(prompts_dict: dict[str, Prompt]) -> None:
-    """The templates of a part, as its `get_prompts` returns them."""
+    """The templates of a part, as its `get_prompts` returns them.
+
+    >>> from ragcore.prompts import PromptTemplate
+    >>> display_prompt_dict({"text_qa": PromptTemplate("Who wrote {book}?")})
+    **Prompt Key**: text_qa<br>**Text:** <br>
+    Who wrote {book}?
+    """
     for name, prompt in prompts_dict.items():
         _show(f"**Prompt Key**: {name}<br>**Text:** <br>")
         _write(prompt.get_template())

@@ -5,7 +5,7 @@ RagError
 │   ├── QuestionError                 an empty question, or one that is far too long
 │   ├── StillReadingError             the documents of a question are still being read
 │   ├── AlreadyThereError             in the library already, which needs no action
-│   ├── PassedOverError               files of a folder or an archive that no reader reads, which needs no action
+│   ├── PassedOverError               files of a folder or an archive that no reader reads; needs no action
 │   └── UnreadableFileError           a file without text
 │       ├── EmptyFileError
 │       ├── EncryptedFileError            needs a password, or has another one

@@ -153,9 +153,8 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c".
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'excerpt_keywords': 'boat, red'}
     """
 
@@ -200,9 +199,8 @@ class SummaryExtractor(BaseExtractor):
     `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'section_summary': 'About a boat.'}
     """
 
@@ -230,7 +228,15 @@ class SummaryExtractor(BaseExtractor):
 
 class PydanticProgramExtractor(BaseExtractor):
     """The fields of the object that a program makes of each passage. The text of a passage is its argument
-    `input_key`."""
+    `input_key`.
+
+    >>> from pydantic import BaseModel
+    >>> class Topic(BaseModel):
+    ...     topic: str
+    >>> extractor = PydanticProgramExtractor(program=lambda input: Topic(topic=input.split()[-1]))
+    >>> extractor.extract([TextNode("A letter about boats")])
+    [{'topic': 'boats'}]
+    """
 
     works_on = "node"
     program: Any

@@ -33,7 +33,13 @@ class MetadataMode(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Template:
     """Renders a text with its metadata: `text` has {metadata_str} and {content}, `entry` has {key} and
-    {value}."""
+    {value}.
+
+    >>> from ragcore.schema import MetadataMode, TextNode
+    >>> node = TextNode("Ada wrote notes.", metadata={"page": 3}, template=Template(entry="({key} {value})"))
+    >>> node.get_content(MetadataMode.ALL)
+    '(page 3)\\n\\nAda wrote notes.'
+    """
 
     text: str = "{metadata_str}\n\n{content}"
     entry: str = "{key}: {value}"

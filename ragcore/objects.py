@@ -64,7 +64,13 @@ SimpleToolNodeMapping = SimpleObjectNodeMapping
 
 
 class ObjectRetriever(Generic[T]):
-    """Retrieves objects instead of passages. See `ObjectIndex.as_retriever`."""
+    """Retrieves objects instead of passages. See `ObjectIndex.as_retriever`.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> retriever = SummaryIndex([TextNode("boat")]).as_retriever()
+    >>> ObjectRetriever(retriever, lambda node: node.text.upper()).retrieve("a boat")
+    ['BOAT']
+    """
 
     def __init__(self, retriever: BaseRetriever, from_node: Callable[[TextNode], T]) -> None:
         self.retriever = retriever

@@ -26,7 +26,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of prompts, completions and embedded texts."""
+    """The tokens of prompts, completions and embedded texts.
+
+    >>> with span("query") as step:
+    ...     with span("llm", prompt_tokens=12, completion_tokens=2):
+    ...         pass
+    >>> step.total_tokens()
+    Tokens(prompt=12, completion=2, embedding=0)
+    """
 
     prompt: int = 0
     completion: int = 0
@@ -205,6 +212,14 @@ def _is_reported(step: Span) -> bool:
 
 @contextmanager
 def span(name: str, /, **facts: Any) -> Iterator[Span]:
+    """A span while the block runs: a part of the current span, or the beginning of a trace.
+
+    >>> with span("query", question="Who?") as step:
+    ...     with span("retrieve"):
+    ...         step.note(mode="compact")
+    >>> step.facts["question"], [child.name for child in step.children]
+    ('Who?', ['retrieve'])
+    """
     with within(start(name, **facts)) as step:
         yield step
 

@@ -120,7 +120,12 @@ class PromptHelper:
 
 
 def get_biggest_prompt(prompts: Sequence[Prompt]) -> Prompt:
-    """The prompt with the longest text without values. ValueError for no prompts."""
+    """The prompt with the longest text without values. ValueError for no prompts.
+
+    >>> from ragcore.prompts import PromptTemplate
+    >>> get_biggest_prompt([PromptTemplate("{a}"), PromptTemplate("Who wrote {a}?")]).get_template()
+    'Who wrote {a}?'
+    """
     return max(prompts, key=lambda prompt: len(_empty(prompt)))
 
 

@@ -78,6 +78,12 @@ answer it; "nothing" states that no passage is about it."""
 
 
 class MessageRole(str, Enum):
+    """The sender of a message. Text is accepted where a role is expected.
+
+    >>> ChatMessage("user", "Hello").role is MessageRole.USER
+    True
+    """
+
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
@@ -140,7 +146,11 @@ class ChatMessage:
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
     """A model's reply to messages. While it is streamed, `delta` is the newest piece; None for a whole
-    reply."""
+    reply.
+
+    >>> str(ChatResponse(ChatMessage("assistant", "Hello!")))
+    'assistant: Hello!'
+    """
 
     message: ChatMessage
     delta: str | None = None
@@ -153,7 +163,11 @@ class ChatResponse:
 
 @dataclass(frozen=True, slots=True)
 class CompletionResponse:
-    """A model's reply to a text; `delta` as in ChatResponse."""
+    """A model's reply to a text; `delta` as in ChatResponse.
+
+    >>> str(CompletionResponse("Hello!"))
+    'Hello!'
+    """
 
     text: str
     delta: str | None = None

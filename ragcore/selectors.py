@@ -29,9 +29,8 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
 
-__path__: list[
-    str
-] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+# so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+__path__: list[str] = []
 
 
 class HasDescription(Protocol):
@@ -58,7 +57,11 @@ class SingleSelection:
 @dataclass(frozen=True, slots=True)
 class SelectorResult:
     """At least one selection, best first. `ind` and `reason` belong to a single selection; ValueError for
-    several."""
+    several.
+
+    >>> SelectorResult((SingleSelection(2, "It is about trees."), SingleSelection(0))).inds
+    [2, 0]
+    """
 
     selections: tuple[SingleSelection, ...]
 
@@ -85,7 +88,14 @@ class SelectorResult:
 
 
 class BaseSelector(PromptMixin, ABC):
-    """Has no state of a question: threads may share it."""
+    """Has no state of a question: threads may share it.
+
+    >>> class First(BaseSelector):
+    ...     def _select(self, choices, query, step):
+    ...         return [SingleSelection(0, "It is the first.")]
+    >>> First().select(["boats", "trees"], "Which tree?").ind
+    0
+    """
 
     from_defaults = SameAsConstructor()
 
@@ -117,9 +127,8 @@ class EmbeddingSingleSelector(BaseSelector):
     language model.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> EmbeddingSingleSelector(HashEmbedding()).select(
-    ...     ["notes about boats", "notes about trees"], "Which trees?"
-    ... ).ind
+    >>> selector = EmbeddingSingleSelector(HashEmbedding())
+    >>> selector.select(["notes about boats", "notes about trees"], "Which trees?").ind
     1
     """
 
@@ -240,7 +249,14 @@ class PydanticSingleSelector(LLMSingleSelector):
 
 
 class PydanticMultiSelector(LLMMultiSelector):
-    """As LLMMultiSelector. A model that calls functions must reply by a function call."""
+    """As LLMMultiSelector. A model that calls functions must reply by a function call.
+
+    >>> from ragcore.llms import ScriptedLLM, ToolCall
+    >>> arguments = '{"selections": [{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]}'
+    >>> llm = ScriptedLLM([ToolCall.of("call_1", "select", arguments)], is_function_calling_model=True)
+    >>> PydanticMultiSelector(llm).select(["boats", "trees", "ships"], "What sails?").inds
+    [2, 0]
+    """
 
     by_function = True
 

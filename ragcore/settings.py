@@ -149,6 +149,10 @@ def services(
     SentenceSplitter.
 
     An embedder may be a name, see `embedder`. This function loads and sends nothing.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(services(ScriptedLLM(["Hello!"])).llm.complete("Hi"))
+    'Hello!'
     """
     from ragcore.extractive.answerer import ExtractiveLLM
     from ragcore.llms.context_window import WindowedLLM

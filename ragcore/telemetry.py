@@ -86,6 +86,11 @@ class OpenTelemetry(Listener):
 
     Only numbers and names are sent, with `message_texts` also questions, messages and answers. A trace joins
     the OpenTelemetry trace that was active at its start. `tracer_provider` is the global one by default.
+
+    >>> from ragcore.observe import add_listener
+    >>> from opentelemetry.sdk.trace import TracerProvider
+    >>> remove = add_listener(OpenTelemetry(TracerProvider(), message_texts=True))
+    >>> remove()
     """
 
     def __init__(self, tracer_provider: TracerProvider | None = None, *, message_texts: bool = False) -> None:

@@ -100,7 +100,13 @@ class Task:
 
 
 class Agent(ChatEngine):
-    """Subclasses build the model's prompt and parse its reply. Threads may share an agent."""
+    """Subclasses build the model's prompt and parse its reply. Threads may share an agent.
+
+    >>> from ragcore.agent import ReActAgent
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(ReActAgent.from_tools(llm=ScriptedLLM(["Answer: It is 3."])).chat("1 + 2?"))
+    'It is 3.'
+    """
 
     span_name = "agent"
     calls_functions: ClassVar[bool] = False  # whether the model must be able to
@@ -321,9 +327,8 @@ class Agent(ChatEngine):
         passages. If it still answers nothing, the last result is the answer."""
         results: dict[str, None] = {}  # as an ordered set
         for done in task.rounds:
-            for output, result in zip(
-                done.outputs, done.observations, strict=False
-            ):  # a call without a tool has no output
+            # a call without a tool has no output
+            for output, result in zip(done.outputs, done.observations, strict=False):
                 if not output.is_error:
                     results[result] = None
         answer = ""

@@ -42,7 +42,13 @@ class End(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AgentChatResponse:
-    """An answer, the results of tools in order, and the trace. Citation [n] is `source_nodes[n - 1]`."""
+    """An answer, the results of tools in order, and the trace. Citation [n] is `source_nodes[n - 1]`.
+
+    >>> from ragcore.schema import TextNode
+    >>> answer = AgentChatResponse("Ada [1].", source_nodes=(NodeWithScore(TextNode("Ada wrote notes.")),))
+    >>> str(answer), answer.source_nodes[0].text
+    ('Ada [1].', 'Ada wrote notes.')
+    """
 
     response: str
     sources: tuple[ToolOutput, ...] = ()
@@ -80,6 +86,12 @@ class StreamingAgentChatResponse(AnswerStream):
     """An AnswerStream in a conversation: when it ends, early or not, the text so far is remembered.
 
     An agent's `sources` and `source_nodes` grow as it works.
+
+    >>> from ragcore.chat_engine import SimpleChatEngine
+    >>> from ragcore.llms import ScriptedLLM
+    >>> engine = SimpleChatEngine.from_defaults(llm=ScriptedLLM(["Hello, Ada!"]))
+    >>> "".join(engine.stream_chat("I am Ada."))
+    'Hello, Ada!'
     """
 
     def __init__(
@@ -111,7 +123,14 @@ class StreamingAgentChatResponse(AnswerStream):
 
 
 class ChatEngine(PromptMixin, ABC):
-    """Answers messages of one conversation. With `verbose` it logs the trace of each."""
+    """Answers messages of one conversation. With `verbose` it logs the trace of each.
+
+    >>> from ragcore.chat_engine import SimpleChatEngine
+    >>> from ragcore.llms import ScriptedLLM
+    >>> engine = SimpleChatEngine.from_defaults(llm=ScriptedLLM(["Hello!"]))
+    >>> str(engine.chat("Hi")), len(engine.chat_history)
+    ('Hello!', 2)
+    """
 
     verbose: bool = False
     mode: ClassVar[str]

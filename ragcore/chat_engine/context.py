@@ -122,6 +122,18 @@ class ContextChatEngine(ChatEngine):
 
 
 class CondensePlusContextChatEngine(ContextChatEngine):
+    """From the second message on, it searches for the message rewritten as a standalone question.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes in 1843.")]).as_retriever()
+    >>> llm = ScriptedLLM(["Ada [1].", "When did Ada write?", "In 1843 [1]."])
+    >>> chat = CondensePlusContextChatEngine.from_defaults(retriever, llm=llm)
+    >>> [str(chat.chat(message)) for message in ("Who wrote notes?", "When?")]
+    ['Ada [1].', 'In 1843 [1].']
+    """
+
     mode = "condense_plus_context"
     prompt_attributes: ClassVar = {"context_prompt": "_context_prompt", "condense_prompt": "condense_prompt"}
     condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: the search uses the message itself

@@ -210,7 +210,12 @@ class BaseEmbedding(TransformComponent):
 
 def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, Vector]:
     """The vector of each node by its id. Nodes without one are embedded in one call, with the text of
-    MetadataMode.EMBED."""
+    MetadataMode.EMBED.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> embed_nodes([TextNode("A boat.", "n1")], HashEmbedding(dimension=4))["n1"].shape
+    (4,)
+    """
     known = {node.id_: node.embedding for node in nodes if node.embedding is not None}
     bare = [node for node in nodes if node.embedding is None]
     rows = embed_model.embed_passages([node.get_content(MetadataMode.EMBED) for node in bare]) if bare else ()
@@ -223,6 +228,9 @@ def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) ->
 
     A group has texts of similar length with together `group_chars` characters, or one text, so that there is
     little padding. The longest come first: measure progress in characters, not in texts.
+
+    >>> list(groups_by_length(["a", "abcd", "ab"], group_chars=5))
+    [[1], [2, 0]]
     """
     group: list[int] = []
     room = group_chars

@@ -72,6 +72,11 @@ def generate_question_context_pairs(
 
     A question's id consists of the id of its passage and a number. Failures are `problems` of the dataset.
     LLMErrors if the model fails for every passage.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(["1. Who wrote notes?"])
+    >>> generate_question_context_pairs([TextNode("Ada wrote notes.", "n1")], llm).query_docid_pairs
+    [('Who wrote notes?', ['n1'])]
     """
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")

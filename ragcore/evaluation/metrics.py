@@ -162,7 +162,11 @@ METRICS: dict[str, type[BaseRetrievalMetric]] = {
 
 
 def resolve_metrics(names: Sequence[str]) -> list[type[BaseRetrievalMetric]]:
-    """The classes of the metrics with these names. ValueError for an unknown name."""
+    """The classes of the metrics with these names. ValueError for an unknown name.
+
+    >>> [metric.__name__ for metric in resolve_metrics(["mrr", "hit_rate"])]
+    ['MRR', 'HitRate']
+    """
     if unknown := [name for name in names if name not in METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
     return [METRICS[name] for name in names]

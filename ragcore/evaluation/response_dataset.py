@@ -174,9 +174,8 @@ def get_results_df(
 ) -> pandas.DataFrame:
     """The mean score of each metric, a row for each of `names`. Needs pandas.
 
-    >>> get_results_df(
-    ...     [{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]
-    ... ).values.tolist()
+    >>> results = {"faithfulness": [EvaluationResult(score=1.0)]}
+    >>> get_results_df([results], ["top 2"], ["faithfulness"]).values.tolist()
     [['top 2', 1.0]]
     """
     import pandas
@@ -193,7 +192,13 @@ def get_retrieval_results_df(
     results_arr: Sequence[Sequence[RetrievalEvalResult]],
     metric_keys: Sequence[str] = ("hit_rate", "mrr"),
 ) -> pandas.DataFrame:
-    """The mean of each metric, a row for each retriever. Needs pandas."""
+    """The mean of each metric, a row for each retriever. Needs pandas.
+
+    >>> from ragcore.evaluation import RetrievalMetricResult
+    >>> result = RetrievalEvalResult("Who?", (), (), (), {"mrr": RetrievalMetricResult(0.5)})
+    >>> get_retrieval_results_df(["top 2"], [[result]], ["mrr"]).values.tolist()
+    [['top 2', 0.5]]
+    """
     import pandas
 
     means = [mean_scores(results) for results in results_arr]
@@ -206,7 +211,12 @@ def get_eval_results_df(
     names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """A table of all results, where `names` has the name of each, and the mean score of each name. Needs
-    pandas."""
+    pandas.
+
+    >>> results = [EvaluationResult("Who?", "Ada.", score=1.0), EvaluationResult("When?", "Now.", score=0.0)]
+    >>> get_eval_results_df(["top 2", "top 2"], results)[1].loc["scores", "top 2"].item()
+    0.5
+    """
     import pandas
 
     columns = {

@@ -116,6 +116,14 @@ class RetrieverEvaluator:
 
 
 def mean_scores(results: Sequence[RetrievalEvalResult]) -> dict[str, float]:
-    """The mean of each metric over all questions without a `problem`; {} if there are none."""
+    """The mean of each metric over all questions without a `problem`; {} if there are none.
+
+    >>> results = [
+    ...     RetrievalEvalResult("Who?", (), (), (), {"mrr": RetrievalMetricResult(score)})
+    ...     for score in (0.5, 1.0)
+    ... ]
+    >>> mean_scores(results)
+    {'mrr': 0.75}
+    """
     scored = [result.metric_vals_dict for result in results if result.problem is None]
     return {name: fmean(scores[name] for scores in scored) for name in (scored[0] if scored else {})}

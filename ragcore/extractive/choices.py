@@ -174,9 +174,8 @@ _BEFORE_OR_AFTER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 _NUMBER = re.compile(r"(?<![\w.])-?(?>\d+(?:[.,]\d+)*)(?!\w)")
-_PLAIN_NUMBER = re.compile(
-    r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?"
-)  # "1,5" may be one and a half, or two numbers
+# "1,5" may be one and a half, or two numbers
+_PLAIN_NUMBER = re.compile(r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _QUESTIONS = frozenset(
     ("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt")
 )

@@ -32,7 +32,8 @@ from ragcore.extractive.verbatim_match import (
 )
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
-from ragcore.text.quotable_sentences import LISTED, quotes_in
+from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
@@ -95,10 +96,8 @@ class SentenceCheck:
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
-    >>> [
-    ...     sentence.verdict
-    ...     for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
-    ... ]
+    >>> sentences = check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
+    >>> [sentence.verdict for sentence in sentences]
     ['supported']
     """
 

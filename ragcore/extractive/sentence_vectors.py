@@ -103,9 +103,8 @@ class SentenceVectors:
         """(n,): cosines to the question, scaled so that unrelated texts have 0."""
         # With its words, the question was embedded as a text.
         query = self.embed([question])[0] if self.has_words else self.query(question)
-        return np.asarray(
-            (self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64
-        )  # (n, d) @ (d,) -> (n,)
+        # (n, d) @ (d,) -> (n,)
+        return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,), 0 to 1: like `closeness`, to a text of the same kind as the `others`, which must not be
@@ -152,9 +151,8 @@ def mean_cosine(words: Words, others: Sequence[Words]) -> float:
     rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
     if not rows.size or not words.stems:
         return 0.0
-    mean = float(
-        words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0)
-    )  # (d,) @ (d,)
+    # (d,) @ (d,)
+    mean = float(words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0))
     return min(max(mean, 0.0), 0.95)
 
 

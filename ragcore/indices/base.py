@@ -52,7 +52,11 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IndexStruct:
     """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each
-    keyword."""
+    keyword.
+
+    >>> IndexStruct("notes", ["n1", "n2"]).nodes_dict
+    {'n1': 'n1', 'n2': 'n2'}
+    """
 
     index_id: str
     nodes: list[str]
@@ -74,6 +78,13 @@ class BaseIndex(ABC):
 
     Nodes belong to their source document; a node without one is a document of its own. A document replaces
     the one with the same id. A failing call changes nothing.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> index = SummaryIndex.from_documents([Document("Ada wrote notes.", "d1")])
+    >>> index.insert(Document("Bob built a boat.", "d2"))
+    1
+    >>> list(index.ref_doc_info)
+    ['d1', 'd2']
     """
 
     kind: ClassVar[str]  # the kind in the index's record
@@ -128,8 +139,7 @@ class BaseIndex(ABC):
         since."""
         return services(self._given_llm, self.embed_model, self.transformations).llm
 
-    # --- what an index is
-    # -----------------------------------------------------------------------------------------------
+    # --- what an index is -----------------------------------------------------------------------------------
 
     @property
     def index_id(self) -> str:
@@ -170,8 +180,7 @@ class BaseIndex(ABC):
         ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
         return IndexStruct(self.index_id, ids, self.summary)
 
-    # --- documents
-    # ------------------------------------------------------------------------------------------------------
+    # --- documents ------------------------------------------------------------------------------------------
 
     def insert(self, document: Document) -> int:
         """Add a document or replace the one with its id. Returns the number of its passages."""
@@ -222,8 +231,7 @@ class BaseIndex(ABC):
     arefresh_ref_docs = awaitable(refresh_ref_docs)
     adelete_ref_doc = awaitable(delete_ref_doc)
 
-    # --- answers
-    # --------------------------------------------------------------------------------------------------------
+    # --- answers --------------------------------------------------------------------------------------------
 
     @abstractmethod
     def as_retriever(self, *args: Any, **options: Any) -> BaseRetriever:
@@ -290,8 +298,7 @@ class BaseIndex(ABC):
             )
         return retriever or self.as_retriever(**{name: options.pop(name) for name in names})
 
-    # --- for subclasses
-    # -------------------------------------------------------------------------------------------------
+    # --- for subclasses -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:

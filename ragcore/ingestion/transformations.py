@@ -87,6 +87,10 @@ def run_transformations(
 
     `nodes` do not change. `num_workers` is the number of documents, or shares of the passages, that a step
     may process at once. `show_progress` logs each step.
+
+    >>> from ragcore.node_parser import SentenceSplitter
+    >>> [node.text for node in run_transformations([Document("Ada wrote notes.")], [SentenceSplitter()])]
+    ['Ada wrote notes.']
     """
     if num_workers < 1:
         raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")

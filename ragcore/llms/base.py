@@ -32,7 +32,11 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class LLMMetadata:
     """The limits of a model. `context_window` and `num_output` are tokens; `num_output` is reserved for the
-    answer."""
+    answer.
+
+    >>> LLMMetadata("llama3", context_window=4096).num_output
+    768
+    """
 
     model_name: str = "unknown"
     context_window: int = 8192
@@ -100,7 +104,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`tool_calls` are in OpenAI's format, see ToolCall; those of `message` are ToolCalls."""
+    """`tool_calls` are in OpenAI's format, see ToolCall; those of `message` are ToolCalls.
+
+    >>> str(Generation("Ada did.", Usage(12, 2)).message)
+    'assistant: Ada did.'
+    """
 
     text: str
     usage: Usage
@@ -133,7 +141,16 @@ class Pieces(Generic[T]):
 
 class LLM(ToolCalling, ABC):
     """A language model. Subclasses give `metadata`, `_generate` or `chat`, and perhaps `_stream`. Failures
-    are LLMErrors."""
+    are LLMErrors.
+
+    >>> class Echo(LLM):
+    ...     metadata = LLMMetadata("echo")
+    ...
+    ...     def _generate(self, call, messages):
+    ...         return Generation(messages[-1].content, self.usage(messages, ""))
+    >>> str(Echo().complete("Hello"))
+    'Hello'
+    """
 
     provider = "ragcore"  # its name in traces
 

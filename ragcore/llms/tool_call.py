@@ -24,7 +24,12 @@ class Function(dict[str, Any]):
 
 
 class ToolCall(dict[str, Any]):
-    """A dict whose fields are attributes too: `call["function"]["name"]` is `call.function.name`."""
+    """A dict whose fields are attributes too: `call["function"]["name"]` is `call.function.name`.
+
+    >>> call = ToolCall.of("call_1", "add", '{"a": 1}')
+    >>> call.function.name, call["function"]["arguments"]
+    ('add', '{"a": 1}')
+    """
 
     @classmethod
     def of(cls, id: str, name: str, arguments: str = "{}") -> ToolCall:

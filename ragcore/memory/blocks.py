@@ -1,20 +1,5 @@
 """A conversation whose older messages move to blocks: fixed text, facts that a model extracts, messages
-retrieved by meaning.
-
->>> from ragcore.schema import ChatMessage
->>> memory = Memory.from_defaults(
-...     session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")]
-... )
->>> memory.put(ChatMessage(role="user", content="Who am I?"))
->>> [message.role.value for message in memory.get()]
-['system', 'user']
->>> print(memory.get()[0].content)
-<memory>
-<StaticContent>
-The user is Ada.
-</StaticContent>
-</memory>
-"""
+retrieved by meaning."""
 
 from __future__ import annotations
 
@@ -55,7 +40,19 @@ class InsertMethod(str, Enum):
 
 class BaseMemoryBlock(BaseModel, Generic[Content]):
     """Subclasses implement `_aget` and `_aput`. A block of priority 0 is always sent. If there is no room,
-    blocks with the highest numbers are dropped first."""
+    blocks with the highest numbers are dropped first.
+
+    >>> class Names(BaseMemoryBlock[str]):
+    ...     name: str = "names"
+    ...
+    ...     async def _aget(self, messages=None, **block_kwargs):
+    ...         return "The user is Ada."
+    ...
+    ...     async def _aput(self, messages):
+    ...         pass
+    >>> Memory(memory_blocks=[Names()]).get()[0].content.splitlines()[2]
+    'The user is Ada.'
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -214,6 +211,19 @@ class Memory(ChatMemoryBuffer):
     When the messages exceed the share `chat_history_token_ratio` of the limit, the oldest whole turns, at
     least `token_flush_size` tokens, move to the blocks and are no longer sent. Blocks may call models for
     that.
+
+    >>> memory = Memory.from_defaults(
+    ...     session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")]
+    ... )
+    >>> memory.put(ChatMessage(role="user", content="Who am I?"))
+    >>> [message.role.value for message in memory.get()]
+    ['system', 'user']
+    >>> print(memory.get()[0].content)
+    <memory>
+    <StaticContent>
+    The user is Ada.
+    </StaticContent>
+    </memory>
     """
 
     def __init__(

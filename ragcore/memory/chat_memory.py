@@ -27,9 +27,8 @@ SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
 
-_changing = (
-    threading.Lock()
-)  # guards adding and replacing messages, but not the model's call that writes a summary
+# guards adding and replacing messages, but not the model's call that writes a summary
+_changing = threading.Lock()
 
 
 class ChatMemoryBuffer:

@@ -53,7 +53,15 @@ class VectorMemory(ChatMemoryBuffer):
 
 class SimpleComposableMemory(ChatMemoryBuffer):
     """A conversation, and before it a system message with what other memories find for a question or the last
-    message."""
+    message.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> earlier = VectorMemory(embed_model=HashEmbedding())
+    >>> earlier.put(ChatMessage(content="Ada likes boats."))
+    >>> memory = SimpleComposableMemory(ChatMemoryBuffer(), [earlier])
+    >>> memory.get("Who likes boats?")[0].content.splitlines()[1]
+    'user: Ada likes boats.'
+    """
 
     from_defaults = SameAsConstructor()
 

@@ -78,17 +78,32 @@ class NodeTree(Sequence[TextNode]):
 
 
 def get_leaf_nodes(nodes: Sequence[TextNode]) -> list[TextNode]:
-    """The nodes without children."""
+    """The nodes without children.
+
+    >>> nodes = [TextNode("A. B.", "all", child_ids=("a",)), TextNode("A.", "a", parent_id="all")]
+    >>> [node.id_ for node in get_leaf_nodes(nodes)]
+    ['a']
+    """
     return [node for node in nodes if not node.child_ids]
 
 
 def get_root_nodes(nodes: Sequence[TextNode]) -> list[TextNode]:
-    """The nodes without a parent."""
+    """The nodes without a parent.
+
+    >>> nodes = [TextNode("A. B.", "all", child_ids=("a",)), TextNode("A.", "a", parent_id="all")]
+    >>> [node.id_ for node in get_root_nodes(nodes)]
+    ['all']
+    """
     return [node for node in nodes if node.parent_id is None]
 
 
 def get_child_nodes(nodes: Sequence[TextNode], all_nodes: Sequence[TextNode]) -> list[TextNode]:
-    """The children of `nodes` that are in `all_nodes`, in the order of `all_nodes`."""
+    """The children of `nodes` that are in `all_nodes`, in the order of `all_nodes`.
+
+    >>> nodes = [TextNode("A. B.", "all", child_ids=("a",)), TextNode("A.", "a", parent_id="all")]
+    >>> [node.id_ for node in get_child_nodes(nodes[:1], nodes)]
+    ['a']
+    """
     child_ids = {child_id for node in nodes for child_id in node.child_ids}
     return [node for node in all_nodes if node.id_ in child_ids]
 
@@ -97,6 +112,10 @@ def get_deeper_nodes(nodes: Sequence[TextNode], depth: int = 1) -> list[TextNode
     """The nodes `depth` levels below the roots, which are depth 0; [] below the last level.
 
     ValueError for a negative depth, and if `nodes` contain no root.
+
+    >>> nodes = [TextNode("A. B.", "all", child_ids=("a",)), TextNode("A.", "a", parent_id="all")]
+    >>> [node.id_ for node in get_deeper_nodes(nodes, depth=1)]
+    ['a']
     """
     if depth < 0:
         raise ValueError(f"depth is {depth}; it cannot be negative.")

@@ -124,7 +124,15 @@ def truncate_text(text: str, text_splitter: TokenSplitter) -> str:
 
 class LangchainNodeParser(NodeParser):
     """A splitter of LangChain, or any object with `split_text(text)`. ValueError if it gives what is not in
-    the text."""
+    the text.
+
+    >>> class Lines:
+    ...     def split_text(self, text):
+    ...         return text.splitlines()
+    >>> parser = LangchainNodeParser(Lines())
+    >>> [node.text for node in parser.get_nodes_from_documents([Document("First.\\nSecond.")])]
+    ['First.', 'Second.']
+    """
 
     def __init__(self, lc_splitter: Any, **options: Unpack[NodeOptions]) -> None:
         super().__init__(**options)

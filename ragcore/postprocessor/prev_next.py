@@ -61,6 +61,15 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
     """As PrevNextNodePostprocessor; a model chooses the side of each passage in one call, or none.
 
     A passage that is too long for the call loses its end in it, which the span "choose" notes.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.storage import SimpleDocumentStore
+    >>> nodes = [TextNode("First.", "n1", next_id="n2"), TextNode("Second.", "n2", prev_id="n1")]
+    >>> docstore = SimpleDocumentStore()
+    >>> docstore.add_documents(nodes)
+    >>> postprocessor = AutoPrevNextNodePostprocessor(docstore, ScriptedLLM(["previous"]))
+    >>> [hit.text for hit in postprocessor.postprocess_nodes([NodeWithScore(nodes[1])], query_str="Why?")]
+    ['First.', 'Second.']
     """
 
     prompt_attributes: ClassVar = {"prompt": "_prompt"}

@@ -30,6 +30,9 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
     It is loaded when first used; ConfigError if that fails. If `device` fails, the processor goes on. With
     `local_files_only` nothing is downloaded. The model reads the beginning of a passage, mostly 512 tokens.
     Threads may share it.
+
+        rerank = SentenceTransformerRerank(top_n=3)  # the first use downloads the model
+        engine = index.as_query_engine(similarity_top_k=20, node_postprocessors=[rerank])
     """
 
     def __init__(
@@ -80,10 +83,8 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
             model: CrossEncoder = CrossEncoder(
                 self._name, device=device, local_files_only=self._local_files_only
             )
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # what the hub and the loader raise for a model that is not there
+        except (OSError, ValueError) as error:
+            # what the hub and the loader raise for a model that is not there
             if self._local_files_only:
                 raise ConfigError(
                     f"The reranking model {self._name!r} is not on this computer.",

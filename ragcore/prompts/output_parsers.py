@@ -32,7 +32,17 @@ class PydanticOutputParser(BaseOutputParser, Generic[Form]):
 
 
 class LangchainOutputParser(BaseOutputParser):
-    """A parser of LangChain, or any object with `parse(text)` and `get_format_instructions()`."""
+    """A parser of LangChain, or any object with `parse(text)` and `get_format_instructions()`.
+
+    >>> class Words:
+    ...     def parse(self, text):
+    ...         return text.split(", ")
+    ...
+    ...     def get_format_instructions(self):
+    ...         return "Separate the words with commas."
+    >>> LangchainOutputParser(Words()).parse("red, green")
+    ['red', 'green']
+    """
 
     def __init__(self, output_parser: Any) -> None:
         self.output_parser = output_parser

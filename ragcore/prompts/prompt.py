@@ -50,7 +50,12 @@ class Task(Enum):
 class Passage:
     """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can
     cite it as [number]. `relevance`, 0 to 1, is its retrieval score divided by the best passage's; prompts do
-    not contain it."""
+    not contain it.
+
+    >>> print(Passage("Ada wrote notes.", 1, "letters.pdf, page 3"))
+    [1] letters.pdf, page 3
+    Ada wrote notes.
+    """
 
     text: str
     number: int | None = None
@@ -141,7 +146,12 @@ class RenderedMessage:
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """`messages` are templates. The history of a call goes before the last of them, or behind a last one of
-    the system's."""
+    the system's.
+
+    >>> prompt = Prompt("greet", Task.GENERATE, (ChatMessage(MessageRole.USER, "Greet {name}."),))
+    >>> prompt.render({"name": "Ada"})[0].content
+    'Greet Ada.'
+    """
 
     name: str
     task: Task

@@ -34,7 +34,14 @@ FunctionMappings: TypeAlias = Mapping[str, Callable[..., str]]
 
 
 class BaseOutputParser(ABC):
-    """Subclasses have `parse`, and may have `format`, which adds the format of the answer to a prompt."""
+    """Subclasses have `parse`, and may have `format`, which adds the format of the answer to a prompt.
+
+    >>> class Lines(BaseOutputParser):
+    ...     def parse(self, output):
+    ...         return output.splitlines()
+    >>> Lines().parse("Ada\\nBob")
+    ['Ada', 'Bob']
+    """
 
     @abstractmethod
     def parse(self, output: str) -> Any:

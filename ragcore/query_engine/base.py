@@ -29,7 +29,15 @@ class QueryEngine(Protocol):
 
 class BaseQueryEngine(PromptMixin, ABC):
     """Subclasses have `_answer`. It has no state of a question: threads may share it. With `verbose` it logs
-    each trace; with `streaming`, `query` gives the answer in pieces, as `stream_query`."""
+    each trace; with `streaming`, `query` gives the answer in pieces, as `stream_query`.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> engine = SummaryIndex([TextNode("Ada wrote notes.")]).as_query_engine(llm=ScriptedLLM(["Ada [1]."]))
+    >>> "".join(engine.stream_query("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     verbose: bool = False
     streaming: bool = False

@@ -33,6 +33,16 @@ _NO = ("false", "no", "0", "none")
 
 
 class ResponseMode(str, Enum):
+    """How passages become an answer, and with how many calls of the model.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.response_synthesizers import get_response_synthesizer
+    >>> from ragcore.schema import NodeWithScore, TextNode
+    >>> synthesizer = get_response_synthesizer(ScriptedLLM(["Ada [1]."]), ResponseMode.TREE_SUMMARIZE)
+    >>> str(synthesizer.synthesize("Who wrote notes?", [NodeWithScore(TextNode("Ada wrote notes."))]))
+    'Ada [1].'
+    """
+
     REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
     COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
     SIMPLE_SUMMARIZE = "simple_summarize"  # one call; if the passages do not fit, the longest are cut

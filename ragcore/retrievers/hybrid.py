@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,13 @@ class HybridRetriever(BaseRetriever):
     notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25`
     is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
     passage whose vector is damaged, which is ranked by its words.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> index = VectorStoreIndex([TextNode("A red boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> retriever = HybridRetriever(index.vector_store, HashEmbedding(), top_k=1)
+    >>> [hit.text for hit in retriever.retrieve("Which boat is red?")]
+    ['A red boat.']
     """
 
     name = "hybrid"
@@ -93,6 +100,35 @@ class HybridRetriever(BaseRetriever):
         self._weaker = weaker
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        query, vector, vector_hits, keyword_hits = self._search_corrected(query, step)
+        nodes = {hit.node.id_: hit.node for hit in [*keyword_hits, *vector_hits]}
+        bm25 = {hit.node.id_: hit.get_score() for hit in keyword_hits}
+        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in vector_hits}
+        words_only = [id_ for id_ in bm25 if id_ not in cosines]
+        vectors = self._vectors(list(nodes) if self._feedback else words_only, step)
+        cosines |= self._cosines(words_only, vector, vectors)
+
+        scorer = self._scorer(query.query_str, nodes, cosines, bm25)
+        base = {id_: scorer.score(id_) for id_ in cosines}  # scores without feedback
+        scores = self._score_with_feedback(scorer, base, vectors)
+
+        ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
+        absent = None if len(keyword_hits) == self._pool else 0.0
+        facts: list[dict[str, Any]] = [
+            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)}
+            for id_ in ranked
+        ]
+        best = facts[: self._top_k]
+        if not self._weaker:
+            best = _drop_weaker(best, base, scorer.meanings)
+        step.note(found=best, next_best=[fact for fact in facts if fact not in best][: self._top_k])
+        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best]
+
+    def _search_corrected(
+        self, query: QueryBundle, step: Span
+    ) -> tuple[QueryBundle, Vector, list[NodeWithScore], list[NodeWithScore]]:
+        """The question as `correct_spelling` writes it by the words of its candidates, and what
+        `_candidates` returns for it."""
         vector, vector_hits, keyword_hits = self._candidates(query, step)
         texts = [hit.node.text for hit in [*keyword_hits, *vector_hits]]
         corrected = correct_spelling(query.query_str, texts, self._embedder)
@@ -100,49 +136,7 @@ class HybridRetriever(BaseRetriever):
             step.note(meant=corrected)
             query = replace(query, query_str=corrected)
             vector, vector_hits, keyword_hits = self._candidates(query, step)
-        nodes = {hit.node.id_: hit.node for hit in [*keyword_hits, *vector_hits]}
-        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in vector_hits}
-        words_only = [hit.node.id_ for hit in keyword_hits if hit.node.id_ not in cosines]
-        vectors = self._vectors(list(nodes) if self._feedback else words_only, step)
-        cosines |= self._cosines(words_only, vector, vectors)
-        bm25 = {hit.node.id_: hit.get_score() for hit in keyword_hits}
-        highest_bm25 = max(bm25.values(), default=1.0)
-        multilingual = is_multilingual(self._embedder.name)
-        meanings = min_max(cosines) if multilingual else cosines  # cosines as they count in the score
-        best_meaning = max((meaning for meaning in meanings.values() if meaning is not None), default=1.0)
-        factors = _factors(query.query_str, nodes.values())
-        usual = (
-            usual_share(query.query_str, self._embedder.name)
-            if self._cosine_share is None
-            else self._cosine_share
-        )
-        by_language = multilingual and self._cosine_share is None
-        foreign = in_other_languages(query.query_str, nodes.values()) if by_language else set()
-
-        def score(id_: str, feedback: float = 0.0, likeness: float = 0.0) -> float:
-            words, meaning = bm25.get(id_, 0.0) / highest_bm25, meanings[id_]
-            if meaning is None:
-                meaning = words * best_meaning  # as good as the words say
-            share = OTHER_LANGUAGE_SHARE if id_ in foreign else usual
-            meaning, maximum = max(meaning, 0.0) + feedback * likeness, 1 + share * feedback
-            return factors.get(nodes[id_].ref_doc_id, 1.0) * (share * meaning + (1 - share) * words) / maximum
-
-        base = {id_: score(id_) for id_ in cosines}  # scores without feedback
-        likeness = _compare_with_best(base, vectors) if self._feedback and vectors else {}
-        scores = {id_: score(id_, self._feedback, likeness[id_]) for id_ in base} if likeness else base
-        ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
-        absent = None if len(keyword_hits) == self._pool else 0.0
-        facts: list[dict[str, Any]] = [
-            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)}
-            for id_ in ranked
-        ]
-        best_facts = facts[: self._top_k]
-        if not self._weaker:
-            best_facts = _drop_weaker(best_facts, base, meanings)
-        step.note(
-            found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k]
-        )
-        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best_facts]
+        return query, vector, vector_hits, keyword_hits
 
     def _candidates(
         self, query: QueryBundle, step: Span
@@ -155,6 +149,37 @@ class HybridRetriever(BaseRetriever):
             self._near(vector, step),
             self._store.keyword_search(query.query_str, self._pool, self._scope),
         )
+
+    def _scorer(
+        self,
+        question: str,
+        nodes: Mapping[str, TextNode],
+        cosines: Mapping[str, float | None],
+        bm25: Mapping[str, float],
+    ) -> _Scorer:
+        multilingual = is_multilingual(self._embedder.name)
+        meanings = min_max(cosines) if multilingual else cosines
+        by_language = multilingual and self._cosine_share is None
+        share = (
+            usual_share(question, self._embedder.name) if self._cosine_share is None else self._cosine_share
+        )
+        return _Scorer(
+            {id_: node.ref_doc_id for id_, node in nodes.items()},
+            meanings,
+            bm25,
+            cosine_share=share,
+            foreign=in_other_languages(question, nodes.values()) if by_language else set(),
+            factors=_factors(question, nodes.values()),
+            best_meaning=max((each for each in meanings.values() if each is not None), default=1.0),
+            highest_bm25=max(bm25.values(), default=1.0),
+        )
+
+    def _score_with_feedback(
+        self, scorer: _Scorer, base: dict[str, float], vectors: Mapping[str, Vector] | None
+    ) -> dict[str, float]:
+        """`base` as it is without `feedback`, and where there is nothing to compare with."""
+        likeness = _compare_with_best(base, vectors) if self._feedback and vectors else {}
+        return {id_: scorer.score(id_, self._feedback, likeness[id_]) for id_ in base} if likeness else base
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
         """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a
@@ -188,6 +213,30 @@ class HybridRetriever(BaseRetriever):
             step.note(damaged=error.what)
             return None
         return dict(zip(candidates.ids, candidates.rows, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """Computes the scores of a question's candidates, by id."""
+
+    documents: Mapping[str, str | None]
+    meanings: Mapping[str, float | None]  # cosines as they count in the score; None: the vector is damaged
+    bm25: Mapping[str, float]  # without passages that share no word with the question
+    cosine_share: float
+    foreign: Collection[str]  # candidates in other languages than the question's
+    factors: Mapping[str | None, float]  # by document; 1 if missing
+    best_meaning: float
+    highest_bm25: float
+
+    def score(self, id_: str, feedback: float = 0.0, likeness: float = 0.0) -> float:
+        """`likeness` is the mean cosine to the best, and `feedback` its weight."""
+        words, meaning = self.bm25.get(id_, 0.0) / self.highest_bm25, self.meanings[id_]
+        if meaning is None:
+            meaning = words * self.best_meaning  # as good as the words say
+        share = OTHER_LANGUAGE_SHARE if id_ in self.foreign else self.cosine_share
+        meaning, maximum = max(meaning, 0.0) + feedback * likeness, 1 + share * feedback
+        factor = self.factors.get(self.documents[id_], 1.0)
+        return factor * (share * meaning + (1 - share) * words) / maximum
 
 
 def _compare_with_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:

@@ -21,7 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class BaseQueryTransform(PromptMixin, ABC):
-    """It has no state of a question: threads may share it. With `verbose` it logs each trace."""
+    """It has no state of a question: threads may share it. With `verbose` it logs each trace.
+
+    >>> class AsStatement(BaseQueryTransform):
+    ...     def _run(self, query, metadata):
+    ...         return QueryBundle(query.query_str.replace("?", "."))
+    >>> AsStatement().run("Ada wrote notes?").query_str
+    'Ada wrote notes.'
+    """
 
     verbose: bool = False
 
@@ -73,6 +80,11 @@ class DecomposeQueryTransform(BaseQueryTransform):
     """A simple question to an index as a part of a greater one, which stays if the model needs no other.
 
     Reads `index_summary`, which describes the index.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> transform = DecomposeQueryTransform(ScriptedLLM(["Who wrote the notes?"]))
+    >>> transform.run("Where was the author of the notes born?", {"index_summary": "Letters."}).query_str
+    'Who wrote the notes?'
     """
 
     prompt_attributes: ClassVar = {"decompose_query_prompt": "_prompt"}
@@ -101,7 +113,14 @@ class DecomposeQueryTransform(BaseQueryTransform):
 
 class StepDecomposeQueryTransform(DecomposeQueryTransform):
     """The next question in a chain, or "None". Also reads `prev_reasoning`, the questions and answers so
-    far."""
+    far.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> transform = StepDecomposeQueryTransform(ScriptedLLM(["Where was Ada born?"]))
+    >>> so_far = {"prev_reasoning": "Who wrote the notes? Ada."}
+    >>> transform.run("Where was the author of the notes born?", so_far).query_str
+    'Where was Ada born?'
+    """
 
     prompt_attributes: ClassVar = {"step_decompose_query_prompt": "_prompt"}
 

@@ -47,6 +47,13 @@ class OverviewRetriever(BaseRetriever):
     `fallback`.
 
     Each document gives at least one passage, and up to `per_document` as far as MOST allows.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> index = VectorStoreIndex([TextNode("A red boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> retriever = OverviewRetriever(index.vector_store, top_k=2, fallback=index.as_retriever())
+    >>> [hit.text for hit in retriever.retrieve("Summarise these documents.")]
+    ['A red boat.', 'A gull.']
     """
 
     name = "overview"
@@ -106,13 +113,11 @@ class OverviewRetriever(BaseRetriever):
         places = [
             (document.id_, place) for document in documents for place in range(0, document.passages, every)
         ]
-        chosen = places[
-            :: max(len(places) // LOOKED_AT, 1)
-        ]  # more documents than that: not each has a passage
+        # more documents than that: not each has a passage
+        chosen = places[:: max(len(places) // LOOKED_AT, 1)]
         ids: list[str] = []
-        for id_, of_document in groupby(
-            chosen, key=itemgetter(0)
-        ):  # of thousands of documents only some have passages here
+        # of thousands of documents only some have passages here
+        for id_, of_document in groupby(chosen, key=itemgetter(0)):
             passages = self._store.passage_ids(id_)
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)

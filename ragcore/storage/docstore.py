@@ -24,6 +24,11 @@ class RefDocInfo:
     """The ids of a document's passages, in order of insertion, and the document's metadata.
 
     If the document itself is not stored, the metadata is that of its first passage.
+
+    >>> store = SimpleDocumentStore()
+    >>> store.add_documents([TextNode("Ada wrote notes.", "n1", ref_doc_id="d1")])
+    >>> store.get_ref_doc_info("d1").node_ids
+    ('n1',)
     """
 
     node_ids: tuple[str, ...]
@@ -35,6 +40,11 @@ class DocumentStore(ABC):
     store.
 
     The store copies items when it stores and returns them. To change a stored item, store it again.
+
+    >>> store = SimpleDocumentStore()
+    >>> store.add_documents([TextNode("Ada wrote notes.", "n1", ref_doc_id="d1")])
+    >>> store.delete_ref_doc("d1"), store.document_exists("n1")
+    (1, False)
     """
 
     def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:

@@ -57,7 +57,13 @@ class IndexStore(Protocol):
 
 
 class SimpleIndexStore:
-    """Lives as long as the process. See `IndexStore`."""
+    """Lives as long as the process. See `IndexStore`.
+
+    >>> store = SimpleIndexStore()
+    >>> store.put_entries("notes", {"term:ada": ["n1"]})
+    >>> store.entries("notes")
+    {'term:ada': ['n1']}
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -44,6 +44,13 @@ class Scope:
     condition.
 
     An empty collection selects no passage. ValueError for filters of another type, such as a list.
+
+    >>> from ragcore.vector_stores import MemoryStore
+    >>> store = MemoryStore()
+    >>> for id_ in ("d1", "d2"):
+    ...     _ = store.upsert(Document("A boat.", id_), [TextNode("A boat.", embedding=[1.0])])
+    >>> [hit.node.ref_doc_id for hit in store.keyword_search("boat", 2, Scope(document_ids=["d2"]))]
+    ['d2']
     """
 
     document_ids: Collection[str] | None = None

@@ -16,9 +16,8 @@ import numpy as np
 from ragcore.schema import Vector, Vectors
 from ragcore.vector_stores.search import Array
 
-CHUNK = (
-    1 << 14
-)  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+# rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+CHUNK = 1 << 14
 WORD = 64  # bits
 
 

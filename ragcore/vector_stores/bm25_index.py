@@ -93,7 +93,7 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True)
 class _Passages:
-    """The passages of a segment by place, and the first term of each block."""
+    """The passages of a segment by position, and the first term of each block."""
 
     rows: Array
     lengths: Array
@@ -118,7 +118,7 @@ class _Block:
         return len(self.terms) + int(self.keys.nbytes + self.counts.nbytes)
 
     def postings(self, term: bytes, passages: int) -> tuple[Array, Array]:
-        """The places of the passages with this term, ascending, and the counts."""
+        """The positions of the passages with this term, ascending, and the counts."""
         at = self.terms.find(BREAK + term + BREAK)
         if at < 0:
             return self.keys[:0], self.counts[:0]
@@ -129,11 +129,11 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of a question: its weight, the places of the passages that have it, ascending, and the
+    """A term of a question: its weight, the positions of the passages that have it, ascending, and the
     counts."""
 
     weight: float
-    places: Array
+    positions: Array
     counts: Array
 
 
@@ -217,25 +217,24 @@ class Postings:
         postings = self._postings_of(db, segments, contents, terms)
         weighted: list[_Term] = []
         for term in terms:
-            parts = [(places + starts[number], counts) for number, (places, counts) in postings[term]]
+            parts = [(positions + starts[number], counts) for number, (positions, counts) in postings[term]]
             if not parts:
                 continue
-            places, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            positions, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
             if removed is not None:
-                living = ~removed[places]
-                places, counts = places[living], counts[living]
-            weight = rarity(len(places), passages)
+                living = ~removed[positions]
+                positions, counts = positions[living], counts[living]
+            weight = rarity(len(positions), passages)
             if chosen is not None:
-                within = chosen[places]
-                places, counts = places[within], counts[within]
-            if len(places):
-                weighted.append(_Term(weight, places, counts))
+                within = chosen[positions]
+                positions, counts = positions[within], counts[within]
+            if len(positions):
+                weighted.append(_Term(weight, positions, counts))
         contenders, scores = _score(weighted, norms, k)
         best = top_k(scores, k)
         return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
-    # --- reading
-    # --------------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------------------
 
     def _segments(self, db: Connection, condition: str, values: Sequence[Any]) -> list[_Segment]:
         """In order of their passages."""
@@ -264,7 +263,7 @@ class Postings:
         contents: Sequence[_Passages],
         terms: Sequence[str],
     ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
-        """For each term and number of a segment the places of the passages that have it, and the counts."""
+        """For each term and segment number the positions of the passages with the term, and the counts."""
         locations: list[tuple[str, bytes, int, int]] = []
         for term in dict.fromkeys(terms):
             name = term_bytes(term)
@@ -275,9 +274,9 @@ class Postings:
         blocks = self._blocks(db, {id_ for *_, id_ in locations})
         postings: dict[str, list[tuple[int, tuple[Array, Array]]]] = {term: [] for term in terms}
         for term, name, number, id_ in locations:
-            places, counts = blocks[id_].postings(name, len(contents[number].rows))
-            if len(places):
-                postings[term].append((number, (places, counts)))
+            positions, counts = blocks[id_].postings(name, len(contents[number].rows))
+            if len(positions):
+                postings[term].append((number, (positions, counts)))
         return postings
 
     def _blocks(self, db: Connection, ids: Collection[int]) -> dict[int, _Block]:
@@ -315,8 +314,7 @@ class Postings:
         )
         return contents if segment.removed is None else without(contents, _mask(segment, len(passages.rows)))
 
-    # --- writing
-    # --------------------------------------------------------------------------------------------------------
+    # --- writing --------------------------------------------------------------------------------------------
 
     def _merge_newest(self, db: Connection, index_id: int) -> None:
         """Merge the newest segments as long as several of them are no larger than the last."""
@@ -401,19 +399,19 @@ class _Cache:
 
 
 def _score(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
-    """Places, ascending, that include the `k` best, and their scores, added up in the order of the terms."""
+    """Ascending positions that include the `k` best, and their scores, added up in the order of the terms."""
     contenders = _contenders(terms, norms, k)
     scores = np.zeros(len(contenders))
     for term in terms:
-        at = np.searchsorted(term.places, contenders)
-        at[at == len(term.places)] = 0
-        has = term.places[at] == contenders
+        at = np.searchsorted(term.positions, contenders)
+        at[at == len(term.positions)] = 0
+        has = term.positions[at] == contenders
         scores[has] += term_scores(term.weight, term.counts[at[has]], norms[contenders[has]])
     return contenders, scores
 
 
 def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
-    """Places, ascending, that include the `k` best.
+    """Positions, ascending, that include the `k` best.
 
     Terms are added up from the rarest on, until the remaining terms together cannot lift a passage above
     these (MaxScore: Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
@@ -423,13 +421,12 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
     remaining = sum(_highest(term, shortest) for term in by_weight)
     near = np.empty(0, np.intp)
     for number, term in enumerate(by_weight, 1):
-        scores[term.places] += term_scores(term.weight, term.counts, norms[term.places])
+        scores[term.positions] += term_scores(term.weight, term.counts, norms[term.positions])
         remaining = remaining - _highest(term, shortest) if number < len(by_weight) else 0.0
         if scores.max() <= remaining:
             continue
-        least = _kth(
-            scores[by_weight[0].places], k
-        )  # a lower bound of the k-th of all, from the fewest places
+        # a lower bound of the k-th of all, from the fewest positions
+        least = _kth(scores[by_weight[0].positions], k)
         near = np.flatnonzero(scores > max(least - remaining - ROUNDED, 0.0))
         least = _kth(scores[near], k)
         near = near[scores[near] > max(least - remaining - ROUNDED, 0.0)]
@@ -449,7 +446,7 @@ def _highest(term: _Term, shortest: float) -> float:
 
 
 def _mask(segment: _Segment, passages: int) -> Array:
-    """True at the places of removed passages."""
+    """True at the positions of removed passages."""
     if segment.removed is None:
         return np.zeros(passages, bool)
     return np.unpackbits(np.frombuffer(zlib.decompress(segment.removed), np.uint8), count=passages).astype(

@@ -58,12 +58,21 @@ class DiskStore(TableStore[DiskIndex]):
     stores of one library may be used at the same time, in one process or several. With `words_when_asked` the
     first keyword search builds the keyword index of a new index: that search takes longer, and `upsert` is
     several times faster.
+
+    >>> from ragcore.schema import Document, TextNode
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     database = SQLiteDatabase(Path(folder, "library.sqlite"), SCHEMA)
+    ...     store = DiskStore(database, vectors=Path(folder))
+    ...     _ = store.upsert(Document("A boat."), [TextNode("A boat.", embedding=[1.0])])
+    ...     len(store), database.close()
+    (1, None)
     """
 
     _database: SQLiteDatabase
     _row_type = DiskIndex
     _missing = MissingFileError
-    _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
+    _extra_columns = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
         self,
@@ -196,8 +205,7 @@ class DiskStore(TableStore[DiskIndex]):
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: sqlite3.Connection) -> DiskIndex:
         terms = LATER if self._words_when_asked else terms_version()
@@ -321,8 +329,7 @@ class DiskStore(TableStore[DiskIndex]):
         )
         return [row for (row,) in rows.fetchall()]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _add_terms(
         self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0
@@ -343,9 +350,8 @@ class DiskStore(TableStore[DiskIndex]):
             return
         with self._database.transaction() as db:
             index = self._index(db)
-            if (
-                index is None or index.terms == terms_version()
-            ):  # another process has deleted it, or was faster
+            # another process has deleted it, or was faster
+            if index is None or index.terms == terms_version():
                 return
             self._drop_terms(db, index)
             passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
@@ -355,8 +361,7 @@ class DiskStore(TableStore[DiskIndex]):
                 (terms_version(), new_stamp(), index.id_),
             )
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _nearest(
         self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope

@@ -109,9 +109,8 @@ class IndexVectors:
     def mark_damaged(self, db: sqlite3.Connection, index: DiskIndex, suspects: Collection[int]) -> None:
         """Check these documents again in this transaction, and record which are damaged."""
         for seq, written, actual in list(self.unsound(db, index, suspects)):
-            if (
-                written is None and actual is not None
-            ):  # an earlier version recorded no checksum: trust the first
+            # an earlier version recorded no checksum: trust the first
+            if written is None and actual is not None:
                 db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
             else:
                 db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))

@@ -28,7 +28,7 @@ LEAST_ROWS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A document and the place of its passages in the matrix: passage i is row `first + i`."""
+    """A document and the position of its passages in the matrix: passage i is row `first + i`."""
 
     document: Document
     stored: StoredDocument
@@ -36,7 +36,7 @@ class _Entry:
     first: int
 
     @property
-    def places(self) -> range:
+    def positions(self) -> range:
         return range(self.first, self.first + len(self.nodes))
 
 
@@ -56,11 +56,10 @@ class MemoryStore(LlamaIndexMethods):
 
     def _clear(self) -> None:
         self._entries: dict[str, _Entry] = {}
-        self._place: dict[str, int] = {}  # node id -> row
+        self._positions: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
-        self._lengths: dict[
-            int, float
-        ] = {}  # row -> length of the embedding before scaling, where it is not 1
+        # row -> length of the embedding before scaling, where it is not 1
+        self._lengths: dict[int, float] = {}
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0
@@ -72,7 +71,9 @@ class MemoryStore(LlamaIndexMethods):
             for node in nodes:
                 metadata_json(node.metadata)
                 owner = (
-                    self._nodes[self._place[node.id_]].ref_doc_id if node.id_ in self._place else document.id_
+                    self._nodes[self._positions[node.id_]].ref_doc_id
+                    if node.id_ in self._positions
+                    else document.id_
                 )
                 if owner != document.id_:
                     raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
@@ -100,10 +101,10 @@ class MemoryStore(LlamaIndexMethods):
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         with self._lock:
-            places = [self._place[id_] for id_ in ids if id_ in self._place]
-            nodes = [self._nodes[place].copy() for place in places]
-            for node, place in zip(nodes, places, strict=True):
-                node.embedding = self._rows[place] * np.float32(self._lengths.get(place, 1.0))
+            positions = [self._positions[id_] for id_ in ids if id_ in self._positions]
+            nodes = [self._nodes[position].copy() for position in positions]
+            for node, position in zip(nodes, positions, strict=True):
+                node.embedding = self._rows[position] * np.float32(self._lengths.get(position, 1.0))
             return nodes
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
@@ -123,8 +124,8 @@ class MemoryStore(LlamaIndexMethods):
             vector = unit_query(query, self._rows.shape[1])
             everything = scope == EVERYTHING and len(self._nodes) == self._used
             mask = None if everything else self._mask(scope)
-            places, scores = nearest(self._rows[: self._used], vector, top_k, mask)
-            return self._with_scores(zip(places.tolist(), scores.tolist(), strict=True))
+            positions, scores = nearest(self._rows[: self._used], vector, top_k, mask)
+            return self._with_scores(zip(positions.tolist(), scores.tolist(), strict=True))
 
     def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
@@ -133,9 +134,11 @@ class MemoryStore(LlamaIndexMethods):
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         with self._lock:
-            places = np.flatnonzero(self._mask(scope)).tolist()
-            sizes = np.array([self._lengths.get(place, 1.0) for place in places], np.float32)
-            return Candidates([self._nodes[place].id_ for place in places], self._rows[places], sizes)
+            positions = np.flatnonzero(self._mask(scope)).tolist()
+            sizes = np.array([self._lengths.get(position, 1.0) for position in positions], np.float32)
+            return Candidates(
+                [self._nodes[position].id_ for position in positions], self._rows[positions], sizes
+            )
 
     def __len__(self) -> int:
         with self._lock:
@@ -145,7 +148,7 @@ class MemoryStore(LlamaIndexMethods):
         """Nothing to close; the store can be used on."""
 
     def _with_scores(self, hits: Iterable[tuple[int, float]]) -> list[NodeWithScore]:
-        return [NodeWithScore(self._nodes[place].copy(), score) for place, score in hits]
+        return [NodeWithScore(self._nodes[position].copy(), score) for position, score in hits]
 
     def _get(self, document_id: str) -> _Entry:
         try:
@@ -159,20 +162,20 @@ class MemoryStore(LlamaIndexMethods):
         mask = mask_of([(self._entries[id_].first, len(self._entries[id_].nodes)) for id_ in ids], self._used)
         if scope.node_ids is not None:
             mask &= mask_of(
-                [(self._place[id_], 1) for id_ in scope.node_ids if id_ in self._place], self._used
+                [(self._positions[id_], 1) for id_ in scope.node_ids if id_ in self._positions], self._used
             )
         if scope.filters is not None:
-            for place in np.flatnonzero(mask).tolist():
-                mask[place] = scope.filters.match(self._nodes[place].metadata)
+            for position in np.flatnonzero(mask).tolist():
+                mask[position] = scope.filters.match(self._nodes[position].metadata)
         return mask
 
     def _remove(self, document_id: str) -> int:
         entry = self._get(document_id)
-        for place in entry.places:
-            node = self._nodes.pop(place)
-            del self._place[node.id_]
-            self._lengths.pop(place, None)
-            self._words.remove(place, passage_terms(node))
+        for position in entry.positions:
+            node = self._nodes.pop(position)
+            del self._positions[node.id_]
+            self._lengths.pop(position, None)
+            self._words.remove(position, passage_terms(node))
         del self._entries[document_id]
         return len(entry.nodes)
 
@@ -180,15 +183,15 @@ class MemoryStore(LlamaIndexMethods):
         """Add a document whose rows are in the matrix. `sizes` are the lengths of its embeddings before
         scaling."""
         self._entries[entry.stored.id_] = entry
-        for place, node, length in zip(entry.places, entry.nodes, sizes, strict=True):
-            self._nodes[place] = node
-            self._place[node.id_] = place
-            self._words.add(place, passage_terms(node))
+        for position, node, length in zip(entry.positions, entry.nodes, sizes, strict=True):
+            self._nodes[position] = node
+            self._positions[node.id_] = position
+            self._words.add(position, passage_terms(node))
             if length != 1.0:
-                self._lengths[place] = length
+                self._lengths[position] = length
 
     def _append(self, rows: Vectors) -> int:
-        """The place of the first of `rows`."""
+        """The position of the first of `rows`."""
         if not self._nodes:
             self._rows, self._used = np.empty((0, rows.shape[1]), np.float32), 0
         elif not len(rows):
@@ -208,7 +211,9 @@ class MemoryStore(LlamaIndexMethods):
         self._clear()
         for entry in entries:
             first = self._append(rows[entry.first : entry.first + len(entry.nodes)])
-            self._enter(replace(entry, first=first), [sizes.get(place, 1.0) for place in entry.places])
+            self._enter(
+                replace(entry, first=first), [sizes.get(position, 1.0) for position in entry.positions]
+            )
 
 
 def _copy_without_vector(node: TextNode, document_id: str) -> TextNode:

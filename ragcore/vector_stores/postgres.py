@@ -67,6 +67,9 @@ class PostgresStore(TableStore[_Index]):
     A search is exact up to 20,000 passages. Beyond that, and in a scope of more than 20,000 passages, it may
     miss some of the nearest: in 50,000 embeddings of real text it had 0.996 of the ten nearest (`python -m
     benchmarks.postgres`). `database` must have `SCHEMA`. The caller closes it.
+
+        store = PostgresStore.from_params(host="db.example", user="ada", password="...", database="library")
+        index = VectorStoreIndex.from_documents(documents, StorageContext.from_defaults(vector_store=store))
     """
 
     _database: PostgresDatabase
@@ -93,7 +96,8 @@ class PostgresStore(TableStore[_Index]):
         table_name: str = "documents",
     ) -> PostgresStore:
         """A store with a connection of its own, which `close` ends. `table_name` is the name of the index."""
-        address = f"postgresql://{quote(user, '')}:{quote(password, '')}@/{quote(database, '')}?host={quote(host)}&port={port}"
+        account = f"{quote(user, '')}:{quote(password, '')}"
+        address = f"postgresql://{account}@/{quote(database, '')}?host={quote(host)}&port={port}"
         store = cls(PostgresDatabase(address, SCHEMA), index=table_name)
         store._owned = True
         return store
@@ -140,9 +144,8 @@ class PostgresStore(TableStore[_Index]):
                 return
             self._drop_table(db, index)
             self._postings.clear(db, index.id_)
-            db.execute(
-                "DELETE FROM documents WHERE index_id = ?", (index.id_,)
-            )  # and with them their texts and passages
+            # and with them their texts and passages
+            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
 
     def reclaim(self) -> None:
@@ -165,8 +168,7 @@ class PostgresStore(TableStore[_Index]):
             rows = db.execute(f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM {OURS}")
             return int(rows.fetchall()[0][0])
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: PostgresConnection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
@@ -198,8 +200,7 @@ class PostgresStore(TableStore[_Index]):
     def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
         return [row["row"] for row in self._within(db, index, scope)]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
         """Rebuild the keyword index if it follows the rules of an earlier version.
@@ -244,8 +245,7 @@ class PostgresStore(TableStore[_Index]):
         rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
         return {seq: range(first, first + passages) for seq, first, passages in rows}
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
         if dimension > WIDEST:
@@ -325,7 +325,7 @@ class PostgresStore(TableStore[_Index]):
             rows = [*waiting, *self._closest_by_hnsw(db, index, query, top_k, among)]
         rows.sort()
         best, scores = nearest(self._vectors(db, index, rows), query, top_k)
-        return [rows[place] for place in best.tolist()], scores
+        return [rows[position] for position in best.tolist()], scores
 
     def _closest(
         self,
@@ -394,9 +394,8 @@ class PostgresStore(TableStore[_Index]):
             f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE "
             "SKIP LOCKED"
         )
-        with contextlib.suppress(
-            StoreError
-        ):  # the rest is compared one by one until a later `upsert` adds it
+        # the rest is compared one by one until a later `upsert` adds it
+        with contextlib.suppress(StoreError):
             for _ in range(0, least, BATCH):
                 if not db.execute(
                     f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})"

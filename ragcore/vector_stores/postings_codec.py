@@ -1,8 +1,8 @@
 """Postings of passages in memory, and the packed form in which the keyword index stores them.
 
-A segment of n passages numbers its terms in the order of their bytes, and its passages by their place, 0 to n
-- 1. The number t * n + p says that passage p has term t. A block has terms, the gaps between these numbers in
-order, and the counts of the terms in the passages.
+A segment of n passages numbers its terms in the order of their bytes, and its passages by their position, 0
+to n - 1. The number t * n + p says that passage p has term t. A block has terms, the gaps between these
+numbers in order, and the counts of the terms in the passages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BREAK = b"\n"  # between terms; no term contains it
 class Contents:
     """The words of some passages, or a whole segment, in memory.
 
-    `keys` ascend; each is the number of a term times the number of passages, plus the place of a passage.
+    `keys` ascend; each is the number of a term times the number of passages, plus the position of a passage.
     """
 
     rows: Array
@@ -53,9 +53,9 @@ def _contents(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
-    places = np.repeat(np.arange(len(passages)), lengths)
+    positions = np.repeat(np.arange(len(passages)), lengths)
     keys, counts = np.unique(
-        rank[np.frombuffer(tokens, np.int64)] * len(passages) + places, return_counts=True
+        rank[np.frombuffer(tokens, np.int64)] * len(passages) + positions, return_counts=True
     )
     return Contents(
         np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts
@@ -64,11 +64,11 @@ def _contents(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
 
 def without(contents: Contents, removed: Array) -> Contents:
     """Without the passages of this mask and the terms that no other passage has."""
-    terms, places = np.divmod(contents.keys, len(removed))
-    living = ~removed[places]
+    terms, positions = np.divmod(contents.keys, len(removed))
+    living = ~removed[positions]
     used_terms, terms = np.unique(terms[living], return_inverse=True)
-    new_places = np.cumsum(~removed) - 1
-    keys = terms * len(removed[~removed]) + new_places[places[living]]
+    new_positions = np.cumsum(~removed) - 1
+    keys = terms * len(removed[~removed]) + new_positions[positions[living]]
     names = [contents.terms[number] for number in used_terms.tolist()]
     return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[living])
 
@@ -80,8 +80,8 @@ def merge(parts: Sequence[Contents]) -> Contents:
     keys, first = [], 0
     for part in parts:
         ranks = np.array([number[name] for name in part.terms], np.int64)
-        terms, places = np.divmod(part.keys, max(len(part.rows), 1))
-        keys.append(ranks[terms] * len(rows) + places + first)
+        terms, positions = np.divmod(part.keys, max(len(part.rows), 1))
+        keys.append(ranks[terms] * len(rows) + positions + first)
         first += len(part.rows)
     joined = np.concatenate(keys)
     order = np.argsort(joined, kind="stable")  # fast for runs that are already sorted

@@ -6,6 +6,17 @@ from enum import Enum
 
 
 class VectorStoreQueryMode(str, Enum):
+    """How a vector index searches.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> from ragcore.schema import TextNode
+    >>> index = VectorStoreIndex([TextNode("A boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> retriever = index.as_retriever(vector_store_query_mode=VectorStoreQueryMode.TEXT_SEARCH)
+    >>> [hit.text for hit in retriever.retrieve("gull")]
+    ['A gull.']
+    """
+
     DEFAULT = "default"  # the nearest
     SPARSE = "sparse"  # BM25
     TEXT_SEARCH = "text_search"  # BM25

@@ -13,7 +13,7 @@ from ragcore.vector_stores.search import Array, top_k, unit_query
 
 Similarity: TypeAlias = Literal["cosine", "dot_product", "euclidean"]
 Ranked: TypeAlias = "tuple[Array, Array]"
-"""The places of the best candidates, and their scores, best first; ties in order of place."""
+"""The positions of the best candidates, and their scores, best first; ties in order of position."""
 
 MMR_THRESHOLD = 0.5
 # of scores of unit vectors: float32 has noise after the sixth digit, which must not decide between equals
@@ -118,5 +118,5 @@ def _sizes(candidates: Candidates, query: Vector, kind: Similarity) -> Array:
 
 def _without_noise(scores: Array, sizes: Array) -> Array:
     """Rounded to DIGITS digits, fewer for larger sizes and more for smaller ones."""
-    places = DIGITS - np.round(np.log10(np.where(sizes > 0, sizes, 1.0)))
-    return np.rint(scores * 10**places) / 10**places
+    decimals = DIGITS - np.round(np.log10(np.where(sizes > 0, sizes, 1.0)))
+    return np.rint(scores * 10**decimals) / 10**decimals

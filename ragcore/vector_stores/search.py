@@ -215,30 +215,30 @@ def term_scores(weight: float, counts: Number, norms: Number) -> Number:
 
 
 class KeywordIndex:
-    """BM25 in memory; `bm25_index` is the same in a database. A place is a passage's number in its store."""
+    """BM25 in memory; `bm25_index` does the same in a database. Passages are numbered by position."""
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}
-        self._counts: dict[str, dict[int, int]] = {}  # occurrences by term and place
+        self._counts: dict[str, dict[int, int]] = {}  # occurrences by term and position
         self._total = 0
 
-    def add(self, place: int, terms: Sequence[str]) -> None:
-        self._lengths[place] = len(terms)
+    def add(self, position: int, terms: Sequence[str]) -> None:
+        self._lengths[position] = len(terms)
         self._total += len(terms)
         for term, count in Counter(terms).items():
-            self._counts.setdefault(term, {})[place] = count
+            self._counts.setdefault(term, {})[position] = count
 
-    def remove(self, place: int, terms: Sequence[str]) -> None:
-        self._total -= self._lengths.pop(place)
+    def remove(self, position: int, terms: Sequence[str]) -> None:
+        self._total -= self._lengths.pop(position)
         for term in set(terms):
-            del self._counts[term][place]
+            del self._counts[term][position]
             if not self._counts[term]:
                 del self._counts[term]
 
     def search(
-        self, terms: Sequence[str], k: int, places: Container[int] | None = None
+        self, terms: Sequence[str], k: int, positions: Container[int] | None = None
     ) -> list[tuple[int, float]]:
-        """The `k` best (place, score) among `places`, or all; ties by place."""
+        """The `k` best (position, score) among `positions`, or all; ties by position."""
         if k <= 0 or not self._lengths:
             return []
         average = self._total / len(self._lengths)
@@ -246,8 +246,8 @@ class KeywordIndex:
         for term in terms:
             postings = self._counts.get(term, {})
             weight = rarity(len(postings), len(self._lengths))
-            for place, count in postings.items():
-                if places is None or place in places:
-                    norm = length_norm(self._lengths[place], average)
-                    scores[place] = scores.get(place, 0.0) + term_scores(weight, count, norm)
+            for position, count in postings.items():
+                if positions is None or position in positions:
+                    norm = length_norm(self._lengths[position], average)
+                    scores[position] = scores.get(position, 0.0) + term_scores(weight, count, norm)
         return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:k]

@@ -64,7 +64,7 @@ class Incoming:
 
     @cached_property
     def columns(self) -> dict[str, object]:
-        """The row in `documents`, without its places."""
+        """The row in `documents`, without its positions."""
         columns = {name.rstrip("_"): value for name, value in asdict(self.stored).items()}
         return {
             **columns,
@@ -126,10 +126,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _row_type: type[Index]
-    _missing: ClassVar[
-        type[DamagedStoreError]
-    ]  # raised where the vectors were replaced while somebody looked for them
-    _place: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
+    # raised where the vectors were replaced while somebody looked for them
+    _missing: ClassVar[type[DamagedStoreError]]
+    _extra_columns: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database
     _name: str  # of the index
@@ -312,8 +311,8 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return int(first_row)
 
     def _within(self, db: Connection, index: Index, scope: Scope) -> list[Any]:
-        """The passages in this scope, in order of insertion: row, id, length, document_id and `_place`,
-        without texts."""
+        """The passages in this scope, in order of insertion: row, id, length, document_id and
+        `_extra_columns`, without texts."""
         conditions, values = ["p.document = d.seq", "d.index_id = ?"], [index.id_]
         for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
             if ids is not None:
@@ -329,7 +328,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         )
         metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
         rows = db.execute(
-            f"SELECT p.row, p.id, p.length, d.id AS document_id, {self._place} {metadata} AS metadata"
+            f"SELECT p.row, p.id, p.length, d.id AS document_id, {self._extra_columns} {metadata} AS metadata"
             f" FROM {tables} WHERE {' AND '.join(conditions)} ORDER BY p.row",
             values,
         ).fetchall()

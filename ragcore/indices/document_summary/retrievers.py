@@ -43,6 +43,14 @@ class DocumentSummaryIndexLLMRetriever(_ByDocument):
     """The `choice_top_k` documents that the index's model rates highest; scores are 0 to 10.
 
     One call rates `choice_batch_size` summaries.
+
+    >>> from ragcore.indices import DocumentSummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> llm = ScriptedLLM(["About a tower.", "Doc: 1, Relevance: 9"])
+    >>> index = DocumentSummaryIndex([TextNode("The tower is 40 m high.")], llm=llm)
+    >>> [(hit.text, hit.score) for hit in DocumentSummaryIndexLLMRetriever(index).retrieve("How high?")]
+    [('The tower is 40 m high.', 9.0)]
     """
 
     name = "document_summary_llm"
@@ -60,7 +68,17 @@ class DocumentSummaryIndexLLMRetriever(_ByDocument):
 
 class DocumentSummaryIndexEmbeddingRetriever(_ByDocument):
     """The `similarity_top_k` documents whose summaries are nearest to the question; scores are cosines, -1 to
-    1."""
+    1.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import DocumentSummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> llm, embedder = ScriptedLLM(["About a tower."]), HashEmbedding()
+    >>> index = DocumentSummaryIndex([TextNode("It is 40 m high.")], llm=llm, embed_model=embedder)
+    >>> DocumentSummaryIndexEmbeddingRetriever(index).retrieve("How high is the tower?")[0].text
+    'It is 40 m high.'
+    """
 
     name = "document_summary_embedding"
 

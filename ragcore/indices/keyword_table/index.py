@@ -129,9 +129,8 @@ class KeywordTableIndex(BaseKeywordTableIndex):
 
     >>> from ragcore.llms import ScriptedLLM
     >>> llm = ScriptedLLM(["KEYWORDS: valve, bronze", "KEYWORDS: valve"])
-    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve(
-    ...     "Which valve?"
-    ... )[0].score
+    >>> index = KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm)
+    >>> index.as_retriever().retrieve("Which valve?")[0].score
     1.0
     """
 

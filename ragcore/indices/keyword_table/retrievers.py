@@ -18,6 +18,12 @@ class KeywordTableRetriever(BaseRetriever):
     term are omitted.
 
     Ties are in the order of the index. The span notes `terms`.
+
+    >>> from ragcore.indices import SimpleKeywordTableIndex
+    >>> from ragcore.schema import TextNode
+    >>> index = SimpleKeywordTableIndex([TextNode("A red boat."), TextNode("A gull.")])
+    >>> [(hit.text, hit.score) for hit in KeywordTableRetriever(index).retrieve("Which boat is red?")]
+    [('A red boat.', 2.0)]
     """
 
     name = "keyword_table"

@@ -10,7 +10,13 @@ from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
 
 
 class SummaryIndexRetriever(BaseRetriever):
-    """All passages in the order of the index, without a score."""
+    """All passages in the order of the index, without a score.
+
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndexRetriever(SummaryIndex([TextNode("First."), TextNode("Second.")]))
+    >>> [hit.text for hit in retriever.retrieve("What is it about?")]
+    ['First.', 'Second.']
+    """
 
     name = "summary_index"
 
@@ -23,7 +29,14 @@ class SummaryIndexRetriever(BaseRetriever):
 
 class SummaryIndexEmbeddingRetriever(BaseRetriever):
     """The passages nearest to the question; the score is the cosine, -1 to 1. The first query embeds the
-    passages."""
+    passages.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.schema import TextNode
+    >>> index = SummaryIndex([TextNode("A red boat."), TextNode("A gull.")], embed_model=HashEmbedding())
+    >>> [hit.text for hit in SummaryIndexEmbeddingRetriever(index).retrieve("Which boat?")]
+    ['A red boat.']
+    """
 
     name = "summary_index_embedding"
 
@@ -43,6 +56,13 @@ class SummaryIndexLLMRetriever(BaseRetriever):
     """The passages that the index's model rates as relevant; the score is the relevance, 0 to 10.
 
     One call rates `choice_batch_size` passages.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> nodes = [TextNode("A red boat."), TextNode("A gull.")]
+    >>> index = SummaryIndex(nodes, llm=ScriptedLLM(["Doc: 2, Relevance: 7"]))
+    >>> [(hit.text, hit.score) for hit in SummaryIndexLLMRetriever(index).retrieve("Which bird?")]
+    [('A gull.', 7.0)]
     """
 
     name = "summary_index_llm"

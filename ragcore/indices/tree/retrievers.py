@@ -28,7 +28,14 @@ def select_texts(llm: LLM, embedder: Embedder, question: str, texts: Sequence[st
 
 
 class TreeAllLeafRetriever(BaseRetriever):
-    """All passages in the order of the index, without a score."""
+    """All passages in the order of the index, without a score.
+
+    >>> from ragcore.indices import TreeIndex
+    >>> from ragcore.schema import TextNode
+    >>> index = TreeIndex([TextNode("First."), TextNode("Second.")], build_tree=False)
+    >>> [hit.text for hit in TreeAllLeafRetriever(index).retrieve("What is it about?")]
+    ['First.', 'Second.']
+    """
 
     name = "tree_all_leaf"
 
@@ -41,7 +48,16 @@ class TreeAllLeafRetriever(BaseRetriever):
 
 class TreeRootRetriever(TreeAllLeafRetriever):
     """The top summaries as passages, without a score; the passages themselves if they are too few for a
-    summary."""
+    summary.
+
+    >>> from ragcore.indices import TreeIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> nodes = [TextNode("A tower."), TextNode("A bridge."), TextNode("A well.")]
+    >>> index = TreeIndex(nodes, num_children=2, llm=ScriptedLLM(["About a town.", "About a town."]))
+    >>> [hit.text for hit in TreeRootRetriever(index).retrieve("What is it about?")]
+    ['About a town.', 'About a town.']
+    """
 
     name = "tree_root"
 
@@ -83,7 +99,15 @@ class _Descending(BaseRetriever):
 
 
 class TreeSelectLeafRetriever(_Descending):
-    """The index's model chooses the branches, with one call per level that has too many. Without a score."""
+    """The index's model chooses the branches, with one call per level that has too many. Without a score.
+
+    >>> from ragcore.indices import TreeIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> index = TreeIndex([TextNode("A tower."), TextNode("A bridge.")], llm=ScriptedLLM(["Choice 2"]))
+    >>> TreeSelectLeafRetriever(index).retrieve("Which one spans water?")[0].text
+    'A bridge.'
+    """
 
     name = "tree_select_leaf"
 
@@ -97,7 +121,15 @@ class TreeSelectLeafRetriever(_Descending):
 
 
 class TreeSelectLeafEmbeddingRetriever(_Descending):
-    """The nearest to the question on each level; the score is the cosine, -1 to 1."""
+    """The nearest to the question on each level; the score is the cosine, -1 to 1.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import TreeIndex
+    >>> from ragcore.schema import TextNode
+    >>> index = TreeIndex([TextNode("A tower."), TextNode("A well.")], embed_model=HashEmbedding())
+    >>> TreeSelectLeafEmbeddingRetriever(index).retrieve("Which well?")[0].text
+    'A well.'
+    """
 
     name = "tree_select_leaf_embedding"
 

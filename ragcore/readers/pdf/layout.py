@@ -36,6 +36,7 @@ from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
 from ragcore.readers.pdf.table_detection import (
     MIN_ROWS,
+    Rows,
     find_aligned,
     in_grids,
     is_list,
@@ -84,6 +85,14 @@ class _Letters:
     def line(self, indexes: Sequence[int], first: int, last: int) -> Line:
         """The line of these characters. Its first and last letter determine the style."""
         return Line(self.join(indexes), *_style(self.text, self.box_of, first, last), indexes=indexes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """A table, or columns side by side: its runs, and its lines in reading order."""
+
+    runs: Sequence[Run]
+    lines: Sequence[Line]
 
 
 def page_lines(
@@ -227,41 +236,31 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], with_indexes:
     """The lines in reading order, from the position of every letter. `ruled`: the grids by direction."""
     characters, directions = letters.characters, letters.directions
     directed_runs = list(runs_of(characters, letters.box_of, letters.spell, directions, ruled))
-    blocks: dict[int, list[Line]] = {}  # tables and columns, by the index of their first character
-    block_of: dict[int, int] = {}  # from a run's `first` to the index of its block
+    block_of: dict[int, _Block] = {}  # by the first character of a run
     for direction, tables in ruled.items():
         free = [(own, run) for own, run in directed_runs if own != NO_DIRECTION and run.first not in block_of]
         runs = [run.rotate(own, direction) for own, run in free]
         found_tables = list(in_grids(runs, tables))
         in_tables = {run.first for rows in found_tables for run in runs_in(rows)}
-        columns: list[list[Run]] = []
+        columns: list[_Block] = []
         for rows in find_aligned([run for run in runs if run.first not in in_tables]):
             if is_running_text(rows):
-                columns.append(runs_in(zip(*rows, strict=True)))  # column by column
+                columns.append(_column_block(letters, rows))
             elif not is_list(rows):
                 found_tables.append(rows)
-        for rows in found_tables:
-            _add_block(blocks, block_of, runs_in(rows), table_lines(rows, with_indexes))
-        for column_runs in columns:
-            lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
-            _add_block(blocks, block_of, column_runs, lines)
-    yield from _in_order(letters, [run for _, run in directed_runs], block_of, blocks)
+        table_blocks = [_Block(runs_in(rows), table_lines(rows, with_indexes)) for rows in found_tables]
+        block_of.update((run.first, block) for block in [*table_blocks, *columns] for run in block.runs)
+    yield from _in_order(letters, [run for _, run in directed_runs], block_of)
 
 
-def _add_block(
-    blocks: dict[int, list[Line]], block_of: dict[int, int], runs: list[Run], lines: list[Line]
-) -> None:
-    """Record that these runs are a block with these lines."""
-    block = min(run.first for run in runs)
-    blocks[block] = lines
-    block_of.update((run.first, block) for run in runs)
+def _column_block(letters: _Letters, rows: Rows) -> _Block:
+    runs = runs_in(zip(*rows, strict=True))  # column by column
+    return _Block(runs, [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in runs])
 
 
-def _in_order(
-    letters: _Letters, runs: list[Run], block_of: dict[int, int], blocks: dict[int, list[Line]]
-) -> Iterator[Line]:
+def _in_order(letters: _Letters, runs: list[Run], block_of: dict[int, _Block]) -> Iterator[Line]:
     """The lines of running text, with each block where its first letter is."""
-    finished: set[int] = set()  # blocks whose lines were yielded
+    finished: set[_Block] = set()  # blocks whose lines were yielded
     end = 0  # of the last run
     outside: list[int] = []  # indexes of characters outside all blocks, since the last block
     for run in runs:
@@ -274,7 +273,7 @@ def _in_order(
             yield from _running_text(letters, outside)
             outside = []
             yield Line("")
-            yield from blocks[block]
+            yield from block.lines
             yield Line("")
         end = run.last + 1
     outside.extend(range(end, len(letters.characters)))

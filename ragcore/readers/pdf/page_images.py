@@ -264,9 +264,8 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
     """One rectangle for each line, from those of its characters or words in reading order."""
     lines: list[Corners] = []
     for box in corners:
-        if (
-            lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1])
-        ):  # also in right-to-left text
+        # also in right-to-left text
+        if lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1]):
             lines[-1] = union(lines[-1], box)
         else:
             lines.append(box)

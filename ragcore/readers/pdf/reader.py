@@ -131,9 +131,8 @@ class _PageReader:
             try:
                 lines, added = self._read_page(self._pdf[index], index)
                 lines = [*lines, *(Line(text, row=True) for text in added)]
-                notes += sum(
-                    not text.endswith(NOT_TICKED) for text in added
-                )  # the values may be in the XFA data
+                # the values may be in the XFA data
+                notes += sum(not text.endswith(NOT_TICKED) for text in added)
             except pdfium.PdfiumError:
                 self._broken.append(self.labels[-1])
             pages.append(lines)
