@@ -16,7 +16,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -240,13 +240,18 @@ def within(step: Span) -> Iterator[Span]:
 
 
 @contextmanager
-def under(parent: Span) -> Iterator[None]:
-    """Spans that start inside the block become children of `parent`."""
-    token = _current.set(parent)
+def assigned(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """The variable has this value inside the block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _current.reset(token)
+        variable.reset(token)
+
+
+def under(parent: Span) -> AbstractContextManager[None]:
+    """Spans that start inside the block become children of `parent`."""
+    return assigned(_current, parent)
 
 
 def set_stage(name: str) -> None:

@@ -69,6 +69,7 @@ class ContextChatEngine(ChatEngine):
         cls,
         retriever: Retriever,
         llm: LLM | None = None,
+        *,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: ChatMemoryBuffer | None = None,
         system_prompt: str | None = None,
@@ -141,7 +142,8 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     def from_defaults(
         cls,
         retriever: Retriever,
-        *args: Any,
+        llm: LLM | None = None,
+        *,
         condense_prompt: Wording | None = None,
         skip_condense: bool = False,
         context_prompt: Wording | None = None,
@@ -150,7 +152,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     ) -> Self:
         """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template`
         of `ContextChatEngine`, whose other arguments are those of this engine too."""
-        engine = super().from_defaults(retriever, *args, context_template=context_prompt, **options)
+        engine = super().from_defaults(retriever, llm, context_template=context_prompt, **options)
         wording = replace_prompt(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording
         engine.verbose = verbose

@@ -13,11 +13,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.embeddings.base import Embedder
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
 from ragcore.extractive.verbatim_match import (
@@ -34,9 +35,6 @@ from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import quotes_in
 from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
-
-if TYPE_CHECKING:
-    from ragcore.embeddings.base import Embedder
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
 

@@ -17,13 +17,10 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
 from ragcore.errors import LLMError
 from ragcore.llms.call_stages import CallStage
-from ragcore.observe import set_stage
-
-T = TypeVar("T")
+from ragcore.observe import assigned, set_stage
 
 
 class OvertakenError(LLMError):
@@ -109,21 +106,12 @@ _cancellation: ContextVar[Cancellation | None] = ContextVar("ragcore_cancellatio
 
 def in_background() -> AbstractContextManager[None]:
     """Calls inside end with OvertakenError, waiting or running, as soon as a question has to wait."""
-    return _set(_background, True)
+    return assigned(_background, True)
 
 
 def cancellable(cancellation: Cancellation) -> AbstractContextManager[None]:
     """Calls inside end with CallCancelledError when it is cancelled."""
-    return _set(_cancellation, cancellation)
-
-
-@contextmanager
-def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
+    return assigned(_cancellation, cancellation)
 
 
 class CallQueue:

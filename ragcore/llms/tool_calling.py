@@ -72,10 +72,7 @@ class ToolCalling:
         No tool is called. Without `allow_parallel_tool_calls` only the first call is in the answer."""
         messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
         response = self.chat(messages, tools=schemas, tool_choice=choice)
-        logger.log(
-            logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs
-        )
-        return response if allow_parallel_tool_calls else _with_one_call(response)
+        return _log_and_limit(response, verbose, allow_parallel_tool_calls)
 
     def stream_chat_with_tools(
         self,
@@ -90,12 +87,7 @@ class ToolCalling:
         """The same in pieces; the last has the calls."""
         messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
         for response in self.stream_chat(messages, tools=schemas, tool_choice=choice):
-            logger.log(
-                logging.INFO if verbose else logging.DEBUG,
-                "tool calls: %s",
-                response.message.additional_kwargs,
-            )
-            yield response if allow_parallel_tool_calls else _with_one_call(response)
+            yield _log_and_limit(response, verbose, allow_parallel_tool_calls)
 
     def get_tool_calls_from_response(
         self, response: ChatResponse, error_on_no_tool_call: bool = True
@@ -174,10 +166,12 @@ def _request(
     )
 
 
-def _with_one_call(response: ChatResponse) -> ChatResponse:
+def _log_and_limit(response: ChatResponse, verbose: bool, parallel: bool) -> ChatResponse:
+    """The response; with only its first call, unless several may run in `parallel`."""
     message = response.message
+    logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", message.additional_kwargs)
     calls = message.additional_kwargs.get("tool_calls")
-    if not calls or len(calls) == 1:
+    if parallel or not calls or len(calls) == 1:
         return response
     kwargs = {**message.additional_kwargs, "tool_calls": calls[:1]}
     return ChatResponse(

@@ -10,14 +10,9 @@ from __future__ import annotations
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import Prompt
 
-_KINDS = {
-    "TEXT_QA": "TEXT_QA",
-    "REFINE": "REFINE",
-    "TREE_SUMMARIZE": "TREE_SUMMARIZE",
-    "SUMMARY": "SUMMARY",
+_SAME = ("TEXT_QA", "REFINE", "TREE_SUMMARIZE", "SUMMARY", "HYDE", "CHOICE_SELECT")
+_RENAMED = {
     "SIMPLE_INPUT": "GENERATION",
-    "HYDE": "HYDE",
-    "CHOICE_SELECT": "CHOICE_SELECT",
     "KEYWORD_EXTRACT_TEMPLATE": "KEYWORD_EXTRACT",
     "QUERY_KEYWORD_EXTRACT_TEMPLATE": "QUERY_KEYWORD_EXTRACT",
     "SUB_QUESTION": "SUB_QUESTIONS",
@@ -30,7 +25,7 @@ def __getattr__(name: str) -> Prompt | str:
         kind.endswith("_TMPL"),
         kind.removesuffix("_TMPL").removesuffix("_PROMPT_SEL").removesuffix("_PROMPT"),
     )
-    if name == kind or kind not in _KINDS:
+    if name == kind or kind not in (*_SAME, *_RENAMED):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    prompt: Prompt = getattr(wording, _KINDS[kind])
+    prompt: Prompt = getattr(wording, _RENAMED.get(kind, kind))
     return prompt.get_template() if is_text else prompt

@@ -11,6 +11,11 @@ def newlines(before: str, after: str) -> str:
     return "\n\n"
 
 
+def distinct_margins(texts: Iterable[str]) -> list[str]:
+    """The different headers or footers, without those that have no letters, such as the page's number."""
+    return [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
+
+
 def join_pages(
     pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = newlines
 ) -> tuple[str, tuple[Page, ...]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from inspect import signature
 from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
-from ragcore.observe import Span, span
+from ragcore.observe import Span, assigned, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
@@ -98,13 +98,8 @@ def _object_of(hit: NodeWithScore) -> Any:
     return hit.node.obj if isinstance(hit.node, IndexNode) else None
 
 
-@contextmanager
-def _as_caller(caller: object) -> Iterator[None]:
-    token = _callers.set((*_callers.get(), id(caller)))
-    try:
-        yield
-    finally:
-        _callers.reset(token)
+def _as_caller(caller: object) -> AbstractContextManager[None]:
+    return assigned(_callers, (*_callers.get(), id(caller)))
 
 
 def _follow(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.errors import DimensionError
 from ragcore.schema import Vector, Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
@@ -96,16 +96,9 @@ class DiskStore(TableStore[DiskIndex]):
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.in_transaction
-        with self._database.transaction() as db:
-            index = self._index(db)
-            passages = None if index is None else self._remove(db, index, document_id)
-            if passages is None:
-                raise UnknownDocumentError(document_id)
-            needs_compacting = self._needs_compacting(db)
-        if outermost and needs_compacting:
-            self.compact()
-        elif outermost:
-            self._database.shrink()
+        passages = super().delete(document_id)
+        if outermost:
+            self.reclaim()
         return passages
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
+from ragcore.errors import DimensionError, StoreError
 from ragcore.schema import Vector, Vectors
 from ragcore.sql.postgres import PostgresConnection, PostgresDatabase
 from ragcore.sql.postgres_errors import MissingTableError
@@ -120,14 +120,6 @@ class PostgresStore(TableStore[_Index]):
             db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(rows), index.id_))
             self._database.after_commit(partial(self._add_to_hnsw, HNSW_STEPS * len(rows)))
         return len(rows)
-
-    def delete(self, document_id: str) -> int:
-        with self._database.transaction() as db:
-            index = self._index(db)
-            passages = None if index is None else self._remove(db, index, document_id)
-            if passages is None:
-                raise UnknownDocumentError(document_id)
-        return passages
 
     def close(self) -> None:
         """Closes the connection of `from_params`; another database is closed by its owner."""

@@ -139,6 +139,10 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     def _upsert(self, incoming: Incoming) -> int: ...
 
     @abstractmethod
+    def _remove(self, db: Any, index: Index, document_id: str) -> int | None:
+        """Remove a document; returns its number of passages, None for an unknown id."""
+
+    @abstractmethod
     def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""
 
@@ -170,6 +174,14 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         incoming = Incoming.of(document, nodes)
         incoming.prepare(words=not self._words_when_asked)
         return partial(self._upsert, incoming)
+
+    def delete(self, document_id: str) -> int:
+        with self._database.transaction() as db:
+            index = self._index(db)
+            passages = None if index is None else self._remove(db, index, document_id)
+            if passages is None:
+                raise UnknownDocumentError(document_id)
+        return passages
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:

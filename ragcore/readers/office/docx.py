@@ -24,6 +24,7 @@ from ragcore.readers.office.docx_numbering import Numbers
 from ragcore.readers.office.drawings import alternative_text, chart_text, diagram_text
 from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.office.symbol_fonts import unicode_sign
+from ragcore.readers.page_spans import distinct_margins
 from ragcore.readers.web.html_text import html_text
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
@@ -250,14 +251,10 @@ def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str
             yield from filter(None, map(str.strip, texts))
 
 
-def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) -> Iterator[str]:
-    """The different headers or footers, without those that have no letters, such as the page's number."""
-    seen = set()
-    for part in parts.linked_parts(main, kind):
-        text = "\n".join(_blocks(_prepare(parts, part, preparation)))
-        if text not in seen and any(map(str.isalpha, text)):
-            seen.add(text)
-            yield text
+def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) -> list[str]:
+    """The headers or footers."""
+    roots = (_prepare(parts, part, preparation) for part in parts.linked_parts(main, kind))
+    return distinct_margins("\n".join(_blocks(root)) for root in roots)
 
 
 def _prepare(parts: Package, part: str, preparation: _Preparation) -> Element | None:

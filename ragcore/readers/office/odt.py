@@ -15,7 +15,7 @@ from ragcore.readers.office.encrypted_odf import UnlockedPackage
 from ragcore.readers.office.odf_formatting import MARK, Styles, write_formatting
 from ragcore.readers.office.odf_sheet import sheet_lines, table_grid
 from ragcore.readers.office.package import Element, damaged_error, package, title_and_author
-from ragcore.readers.page_spans import join_pages
+from ragcore.readers.page_spans import distinct_margins, join_pages
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 from ragcore.schema import Document
 
@@ -72,16 +72,10 @@ def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Ele
         yield table, "\n".join([attribute(table, "name") or "", *lines]) if lines else ""
 
 
-def _margins(outer: Element | None, kind: str) -> Iterator[str]:
-    """The different headers or footers, without those that have no letters, such as the page's number."""
-    seen = set()
-    for element in (
-        () if outer is None else outer.iter(f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first")
-    ):
-        text = "\n".join(blocks(element))
-        if text not in seen and any(map(str.isalpha, text)):
-            seen.add(text)
-            yield text
+def _margins(outer: Element | None, kind: str) -> list[str]:
+    """The headers or footers."""
+    kinds = (f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first")
+    return distinct_margins("\n".join(blocks(each)) for each in (() if outer is None else outer.iter(*kinds)))
 
 
 def blocks(element: Iterable[Element]) -> Iterator[str]:
