@@ -325,9 +325,9 @@ def test_deletion_during_a_rebuild_reports_the_freed_bytes(in_folder: Library) -
     before = disk_bytes(in_folder.folder)
     coming = in_folder.store.versions.next_version()
     assert coming is not None
-    assert len(in_folder.store.index(coming.name)) > 0
+    assert len(in_folder.store.version(coming.name)) > 0
     freed = in_folder.delete_file(first.id).bytes_freed
-    assert len(in_folder.store.index(coming.name)) == 0
+    assert len(in_folder.store.version(coming.name)) == 0
     assert freed > 2 * 1500 * 4 * 256
     assert before - disk_bytes(in_folder.folder) == pytest.approx(freed, rel=0.05)
 
