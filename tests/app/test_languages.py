@@ -90,7 +90,7 @@ def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, a
         assert text("de", told) == told or f"<h2>{told}</h2>" not in card
 
 
-def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_a_chosen_language_is_remembered(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "de-AT") as page:
         page.goto(f"{empty_app.url}/settings?s=display")
         choose_language(page, "Français")

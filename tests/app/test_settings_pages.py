@@ -53,7 +53,7 @@ def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: Ap
     assert {name: height for name, height in heights.items() if height > 900} == {}
 
 
-def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
+def test_the_address_names_the_current_page(page: Page, app: App) -> None:
     show(page, f"{app.url}/settings")
     assert chosen(page) == "Model"
     page.locator(".st-key-settings_page").get_by_text("Reading").click()

@@ -60,7 +60,7 @@ def test_duplicate_content_has_a_line_of_json(add: Add, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commands", [1, 2])
-def test_files_of_one_name_from_two_folders_are_both_kept(commands: int, add: Add, tmp_path: Path) -> None:
+def test_files_of_one_name_from_two_folders_are_both_stored(commands: int, add: Add, tmp_path: Path) -> None:
     paths = two_reports(tmp_path)
     for given in [paths] if commands == 1 else [[path] for path in paths]:
         assert {row["state"] for row in add(*given)} == {"ready"}

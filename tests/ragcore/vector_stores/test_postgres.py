@@ -268,7 +268,7 @@ def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     assert (times(table), times("passages")) == (1, 2)
 
 
-def test_a_keyword_index_of_other_rules_is_made_anew(
+def test_a_keyword_index_of_other_rules_is_rebuilt(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_passages(store, range(20))
