@@ -633,7 +633,7 @@ def test_the_trace_of_every_mode_is_stored(open_library: Callable[..., Library])
         assert (message.state, message.facts.calls) == ("done", len(trace.spans("llm"))), (mode, chat_mode)
 
 
-def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:
+def test_an_answer_without_passages_is_not_remembered(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM([])  # any call would fail: a remembered turn is one to condense
     library = open_library(llm)
     runs, talk = AnswerRuns(library), library.conversations.create().id
