@@ -147,7 +147,7 @@ def test_vectors_of_any_width_are_compared(store: PostgresStore, width: int) -> 
     assert np.allclose(np.stack([node.embedding for node in store.nodes(["4", "5"])]), rows[4:6], rtol=1e-5)  # type: ignore[arg-type]
 
 
-def test_of_very_many_equal_vectors_the_first_are_found(
+def test_of_very_many_equal_vectors_the_first_are_returned(
     database: PostgresDatabase, store: PostgresStore
 ) -> None:
     rows = np.tile(ROWS[:2], (200, 1))  # a, b, a, b, ...
