@@ -36,7 +36,6 @@ from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
 from ragcore.readers.pdf.table_detection import (
     MIN_ROWS,
-    Rows,
     find_aligned,
     in_grids,
     is_list,
@@ -44,6 +43,7 @@ from ragcore.readers.pdf.table_detection import (
     runs_in,
     table_lines,
 )
+from ragcore.readers.pdf.table_headers import Rows
 
 WIDE_GAP = 1.1  # of the height of a piece of text; a gap is then certainly wider than `runs.GAP`
 
