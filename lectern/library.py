@@ -80,8 +80,8 @@ class Deleted:
 
 
 class Library:
-    """What screens and documents call an index: documents, their passages and the conversations about them. All
-    threads of a process share one object.
+    """Documents, their passages, and conversations about them. The screens call it an index. All threads of a
+    process share one object.
 
     `embedder` and `llm` replace the bundled embedder and the language model of the settings. `local`: the
     folder for local files of a library on a server; by default `config.default_folder()`.

@@ -389,7 +389,7 @@ class CurrentStore:
             index.close()
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:
-        """The result of `read` on the current version; it is read again if another became current meanwhile."""
+        """The result of `read` on the current version; repeated if another became current meanwhile."""
         while True:
             name = self.read_current().name
             try:

@@ -243,7 +243,7 @@ class Worker:
         self._files.page_words.replace(read.file.id, read.words)
 
     def _choose_version(self, text: str) -> CurrentVersion:
-        """The current version. The language of the first document of a library decides its embedding model."""
+        """The current version. The language of a library's first document decides the embedding model."""
         if not len(self._store) and (embed_model := self._embedders.for_text(text)):
             self._store.choose(embed_model)
         return self._store.versions.current()

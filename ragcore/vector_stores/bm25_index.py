@@ -264,7 +264,7 @@ class Postings:
         contents: Sequence[_Passages],
         terms: Sequence[str],
     ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
-        """For each term and number of a segment the positions of the passages with the term, and the counts."""
+        """For each term and segment number the positions of the passages with the term, and the counts."""
         locations: list[tuple[str, bytes, int, int]] = []
         for term in dict.fromkeys(terms):
             name = term_bytes(term)
