@@ -1,8 +1,9 @@
 """Installs Lectern and starts it, or runs its tests, with nothing but Python 3.11 or newer.
 
-    python start.py              install and start the application; --port NUMBER and the other arguments of lectern follow
-    python start.py test         install and run all tests, with a sample of the long ones; --all runs all of them, and
-                                 arguments of pytest select tests
+    python start.py              install and start the application, with the arguments of lectern, such as
+                                 --port NUMBER
+    python start.py test         install and run all tests, with a sample of the long ones; --all runs all of
+                                 them, and arguments of pytest select tests
 
 It installs into the active virtual environment, or else creates one in the folder .venv next to this file. On
 Linux without an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.

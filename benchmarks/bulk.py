@@ -46,15 +46,8 @@ from ragcore.readers.registry import read_file, supported_suffixes
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 FEW = 100  # files whose cost is compared at two lengths of the queue
-HOSTILE = {
-    "archives",
-    "bombs",
-    "docx_broken",
-    "pdf_broken",
-    "pdf_scanned",
-    "pptx_broken",
-    "xlsx_csv_broken",
-}  # folders
+# Folders of broken or hostile files.
+HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}
 MAX_BYTES = 60_000  # of a file of the mix
 CHUNK_SIZE = IngestSettings().chunk_size
 POLL_SECONDS = 0.2

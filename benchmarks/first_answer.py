@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 LOG = ROOT / "sample" / "documents" / "brakesmans-log-2022.txt"
 LIMIT = 120_000  # milliseconds
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
 WAITS = ("start to first screen", "drop to ready", "question to cited answer")
 

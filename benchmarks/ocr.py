@@ -1,7 +1,7 @@
 """The words that each engine of text recognition reads on ten pages whose words are known, and its processor
 time.
 
-    python -m benchmarks.ocr                        # a table: recall of words, words in the right order, processor-seconds
+    python -m benchmarks.ocr                        # a table: recall of words, their order, processor-seconds
     python -m benchmarks.ocr --chinese-font FILE    # if no font with Chinese characters is installed
     python -m benchmarks.ocr --save FOLDER          # the pages as pictures
 

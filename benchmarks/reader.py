@@ -115,9 +115,8 @@ def cases_in(name: str, data: Path, embedder: Embedder) -> Iterator[Case]:
         return
     documents, _, other_name = name.partition("<")
     data_set = _data_set(documents, data)
-    answers_by_id = {
-        trial.question.id: trial.question.answers for trial in data_set.trials
-    }  # in the documents' language
+    # in the documents' language
+    answers_by_id = {trial.question.id: trial.question.answers for trial in data_set.trials}
     if documents.startswith("xquad"):
         chosen = sorted(data_set.trials, key=lambda trial: zlib.crc32(trial.question.id.encode()[::-1]))[
             :MAX_XQUAD

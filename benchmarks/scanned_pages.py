@@ -25,37 +25,43 @@ CHINESE_FONTS = (
     "PingFang.ttc",
 )
 
-ENGLISH = """The cliff railway of Penrose Bay was opened in the spring of 1871. It has two cars on one cable, and the weight
-of the car that goes down pulls up the other. Water from the stream above the town fills a tank below the floor of the upper
-car. When the car has arrived at the beach, the tank is emptied into the sea and the next journey can begin. Ada Penrose, who
-paid for the works, lived in the tower beside the upper station until her death. She left the railway to the town on one
-condition: nobody under the age of seven was ever to be charged a fare. The council has kept her wish. In a good summer the
-railway carries ninety thousand passengers, and on the first Sunday of May the first car is decorated with flowers."""
-GERMAN = """Die Zahnradbahn führt vom Marktplatz über zwölf Brücken zum Gipfel. Für größere Gruppen gibt es eine Ermäßigung,
-wenn sie früh genug angekündigt werden. Die Fähre legt täglich um halb acht ab und überquert die Bucht in vierzig Minuten.
-Über den höchsten Punkt der Strecke bläst häufig ein kräftiger Wind, und dann müssen die Wagen langsamer fahren. Schließlich
-erreicht man das Gästehaus, in dem schon seit achtzig Jahren Käse, Öl und süßes Gebäck verkauft werden. Zurück geht es über
-die südliche Straße, an der im Frühjahr die Mandelbäume blühen."""
-FRENCH = """Le téléphérique a été inauguré en février après de longues années de travaux. À l'arrivée, les élèves découvrent
-une forêt très ancienne où poussent des chênes, des hêtres et des châtaigniers. Le maître des lieux, âgé de quatre-vingts ans,
-reçoit les visiteurs chez lui et leur offre du thé à la menthe. Ça et là, des bancs permettent de se reposer à l'ombre. Dès le
-mois d'août, la fête du village attire des milliers de personnes venues de toute la région. Les hôtels étant complets, beaucoup
-dorment à la belle étoile, près du lac où naquit le poète."""
-SPANISH = """El año pasado, los niños del pueblo plantaron cien árboles junto al río. ¿Quién cuidará de ellos durante el verano?
-La señora Núñez respondió que su compañía regaría los jóvenes castaños cada mañana. También pidió que se construyera un pequeño
-puente de piedra, según el plan que había dibujado su abuelo. ¡Qué alegría cuando llegó la noticia de que el ayuntamiento había
-aceptado! La inauguración será el próximo sábado, después de la misa. Habrá música, bailes y un almuerzo para más de
-trescientas personas."""
-CHINESE = """悬崖铁路于一八七一年春天开通。铁路有两辆车，用一根缆绳连接，下行的车用自己的重量把另一辆车拉上山。
+ENGLISH = """The cliff railway of Penrose Bay was opened in the spring of 1871. It has two cars on one cable,
+and the weight of the car that goes down pulls up the other. Water from the stream above the town fills a tank
+below the floor of the upper car. When the car has arrived at the beach, the tank is emptied into the sea and
+the next journey can begin. Ada Penrose, who paid for the works, lived in the tower beside the upper station
+until her death. She left the railway to the town on one condition: nobody under the age of seven was ever to
+be charged a fare. The council has kept her wish. In a good summer the railway carries ninety thousand
+passengers, and on the first Sunday of May the first car is decorated with flowers."""
+GERMAN = """Die Zahnradbahn führt vom Marktplatz über zwölf Brücken zum Gipfel. Für größere Gruppen gibt es
+eine Ermäßigung, wenn sie früh genug angekündigt werden. Die Fähre legt täglich um halb acht ab und überquert
+die Bucht in vierzig Minuten. Über den höchsten Punkt der Strecke bläst häufig ein kräftiger Wind, und dann
+müssen die Wagen langsamer fahren. Schließlich erreicht man das Gästehaus, in dem schon seit achtzig Jahren
+Käse, Öl und süßes Gebäck verkauft werden. Zurück geht es über die südliche Straße, an der im Frühjahr die
+Mandelbäume blühen."""
+FRENCH = """Le téléphérique a été inauguré en février après de longues années de travaux. À l'arrivée, les
+élèves découvrent une forêt très ancienne où poussent des chênes, des hêtres et des châtaigniers. Le maître
+des lieux, âgé de quatre-vingts ans, reçoit les visiteurs chez lui et leur offre du thé à la menthe. Ça et là,
+des bancs permettent de se reposer à l'ombre. Dès le mois d'août, la fête du village attire des milliers de
+personnes venues de toute la région. Les hôtels étant complets, beaucoup dorment à la belle étoile, près du
+lac où naquit le poète."""
+SPANISH = """El año pasado, los niños del pueblo plantaron cien árboles junto al río. ¿Quién cuidará de ellos
+durante el verano? La señora Núñez respondió que su compañía regaría los jóvenes castaños cada mañana. También
+pidió que se construyera un pequeño puente de piedra, según el plan que había dibujado su abuelo. ¡Qué alegría
+cuando llegó la noticia de que el ayuntamiento había aceptado! La inauguración será el próximo sábado, después
+de la misa. Habrá música, bailes y un almuerzo para más de trescientas personas."""
+CHINESE = """\
+悬崖铁路于一八七一年春天开通。铁路有两辆车，用一根缆绳连接，下行的车用自己的重量把另一辆车拉上山。
 山上的溪水流入车厢地板下面的水箱。车到达海滩以后，水箱里的水排入大海，下一次旅程就可以开始了。
 建造铁路的女士一直住在车站旁边的塔楼里。她把铁路送给了城市，条件是七岁以下的孩子永远不用买票。
 每年夏天有九万名乘客乘坐这条铁路，五月的第一个星期日，第一辆车会用鲜花装饰。"""
-HARBOUR = """The first column tells of the harbour. Its oldest wall was built by monks who dried their fish on the warm stones.
-Later the town bought the wall and made it longer, so that ships with three masts could lie behind it in winter. A lamp was
-lit every evening by the keeper, whose house still stands at the end of the pier."""
-MARKET = """The second column tells of the market. Farmers come on Tuesdays with apples, honey and wool, and stay until noon.
-Nobody may sell before the bell is rung. In the year of the great frost the bell cracked, and a new one was cast from the
-spoons and kettles of the whole town. It sounds a little higher than the old one."""
+HARBOUR = """The first column tells of the harbour. Its oldest wall was built by monks who dried their fish on
+the warm stones. Later the town bought the wall and made it longer, so that ships with three masts could lie
+behind it in winter. A lamp was lit every evening by the keeper, whose house still stands at the end of the
+pier."""
+MARKET = """The second column tells of the market. Farmers come on Tuesdays with apples, honey and wool, and
+stay until noon. Nobody may sell before the bell is rung. In the year of the great frost the bell cracked, and
+a new one was cast from the spoons and kettles of the whole town. It sounds a little higher than the old
+one."""
 TABLE = [
     ["Station", "Opened", "Height", "Visitors"],
     ["Cliff Top", "1871", "84 m", "90,000"],
@@ -167,16 +173,8 @@ def _noisy(paper: Image.Image) -> Image.Image:
 def _photograph(paper: Image.Image) -> Image.Image:
     """As in a photograph: at an angle, lit from one side, a little out of focus, on a dark table."""
     width, height = paper.size
-    corners = (
-        -90,
-        -60,
-        -140,
-        height + 90,
-        width + 60,
-        height + 150,
-        width + 110,
-        -120,
-    )  # from the top left, counterclockwise
+    # from the top left, counterclockwise
+    corners = (-90, -60, -140, height + 90, width + 60, height + 150, width + 110, -120)
     sheet = paper.transform(paper.size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC, fillcolor=70)
     light = (
         Image.linear_gradient("L").rotate(90).resize(paper.size).point(lambda shade: 130 + shade * 120 // 255)

@@ -55,8 +55,7 @@ class Clock:
         return result
 
 
-# --- ours
-# -----------------------------------------------------------------------------------------------------------------
+# --- ours ---------------------------------------------------------------------------------------------------
 
 
 def our_index(rows: Any) -> Any:
@@ -186,8 +185,7 @@ def memory() -> dict[str, float]:
     return {words[0].rstrip(":"): 1024 * float(words[1]) for words in lines if words[0][:2] in ("Vm", "Rs")}
 
 
-# --- theirs
-# ---------------------------------------------------------------------------------------------------------------
+# --- theirs -------------------------------------------------------------------------------------------------
 
 
 def their_nodes(rows: Any, name: str = "") -> list[Any]:
@@ -269,8 +267,7 @@ def their_serve(folder: Path) -> dict[str, float]:
     return clock.figures | {"peak": memory()["VmHWM"]}
 
 
-# --- both
-# -----------------------------------------------------------------------------------------------------------------
+# --- both ---------------------------------------------------------------------------------------------------
 
 STEPS = ("build", "open", "fill", "serve")
 
@@ -345,9 +342,8 @@ def _run_in_process(step: str, folder: Path) -> dict[str, float]:
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"
     work += "print(json.dumps(getattr(stores, step)(pathlib.Path(folder))))"
     command = [sys.executable, "-c", work, step, str(folder)]
-    compiled = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }  # as when installed
+    # as when installed
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     out = subprocess.run(
         command, cwd=Path(__file__).parents[1], env=compiled, check=True, stdout=subprocess.PIPE, text=True
     )

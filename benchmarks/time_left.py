@@ -33,10 +33,11 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 HANDBOOK = DATA / "azure_northwind" / "data"
 BENEFITS = HANDBOOK / "Northwind_Standard_Benefits_Details.pdf"
 KINDS = (
-    "pdf_ok/tracemonkey.pdf", "docx_ok/test.docx", "docx_ok/word_sample.docx", "pptx_ok/prs-notes.pptx", "text_md/wiki.md",
-    "rtf_odf_epub/testEPUB.epub", "rtf_odf_epub/testRTFVarious.rtf", "rtf_odf_epub/fake.odt", "xlsx_csv_ok/stanley-cups.xlsx",
-    "xlsx_csv_ok/2023-half-year-analyses-by-segment.xlsx", "xlsx_csv_ok/csv-with-long-lines.csv", "email/testGroupWiseEml.eml",
-    "html_xml/tika434.html", "html_xml/fake-html-pre.htm",
+    "pdf_ok/tracemonkey.pdf", "docx_ok/test.docx", "docx_ok/word_sample.docx", "pptx_ok/prs-notes.pptx",
+    "text_md/wiki.md", "rtf_odf_epub/testEPUB.epub", "rtf_odf_epub/testRTFVarious.rtf",
+    "rtf_odf_epub/fake.odt", "xlsx_csv_ok/stanley-cups.xlsx",
+    "xlsx_csv_ok/2023-half-year-analyses-by-segment.xlsx", "xlsx_csv_ok/csv-with-long-lines.csv",
+    "email/testGroupWiseEml.eml", "html_xml/tika434.html", "html_xml/fake-html-pre.htm",
 )  # fmt: skip
 SCANS = 10  # pages
 POLL_SECONDS = 0.2

@@ -30,9 +30,10 @@ FORMS = (
     "Does this document mention {}?",
 )
 ELSEWHERE = (
-    "elephants", "photosynthesis", "the French Revolution", "volcanoes", "medieval castles", "chess openings", "jazz music",
-    "the Ottoman Empire", "penguins", "sourdough bread", "black holes", "Japanese gardens", "wind turbines", "tulips",
-    "crocodiles", "the Bronze Age", "ballet", "glaciers", "submarines", "opera singers", "cheese making", "earthquakes",
+    "elephants", "photosynthesis", "the French Revolution", "volcanoes", "medieval castles", "chess openings",
+    "jazz music", "the Ottoman Empire", "penguins", "sourdough bread", "black holes", "Japanese gardens",
+    "wind turbines", "tulips", "crocodiles", "the Bronze Age", "ballet", "glaciers", "submarines",
+    "opera singers", "cheese making", "earthquakes",
 )  # fmt: skip
 _HEADING = re.compile(r"[^\W\d_][^.:;!?\n|]{3,58}")
 

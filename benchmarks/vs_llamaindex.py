@@ -32,8 +32,9 @@ ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
 ROWS = (
-    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "split 10 MB", "index", "persist", "storage context",
-    "index from storage", "first search", "query engine", "query", "- query embedding", "- search",
+    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "split 10 MB", "index", "persist",
+    "storage context", "index from storage", "first search", "query engine", "query", "- query embedding",
+    "- search",
 )  # fmt: skip
 
 LONG = 10_000_000  # characters
@@ -266,9 +267,8 @@ def _run_in_process(side: str, text: Path) -> dict[str, float]:
         sys.exit('llama-index-core is not installed; install it with: python -m pip install -e ".[test]"')
     cache = Path(spec.origin).parent / "_static" / "tiktoken_cache"
     environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1"}
-    environment.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # an installed package is compiled once, and so is a checkout
+    # an installed package is compiled once, and so is a checkout
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "benchmarks.vs_llamaindex", str(text), "--side", side]
     out = subprocess.run(
         command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True

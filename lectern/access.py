@@ -36,9 +36,8 @@ def access_token(folder: Path) -> str:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(path, secrets.token_urlsafe(32), mode=0o600)
-            token = _read_token(path) or path.read_text(
-                "utf-8"
-            )  # for a file system without owners and modes, such as FAT
+            # for a file system without owners and modes, such as FAT
+            token = _read_token(path) or path.read_text("utf-8")
         except OSError as error:
             raise StoreError(
                 f"The token that lets a browser in cannot be stored in {path}: {error.strerror}.",

@@ -21,12 +21,12 @@ import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from lectern import access
 from lectern import settings as config
+from lectern.cli_parser import command_parser
 from lectern.jobs.changes import wait_for_end
-from lectern.settings import ResponseMode, SplitterName
 from ragcore.errors import ConfigError, InputError, Problem, RagError
 from ragcore.storage.atomic_file import replace_file
 
@@ -42,11 +42,10 @@ FIRST_PORT = 8501
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # the encoding of a terminal or file may not have all characters
+    # the encoding of a terminal or file may not have all characters
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    parser = _parser()
+    parser = command_parser()
     options = parser.parse_args(arguments)
     for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
         if used and options.command not in (None, "serve"):
@@ -58,68 +57,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument(
-        "--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept"
-    )
-    place.add_argument(
-        "--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}"
-    )
-    port_help = "the port of the application; by default 8501, or the next free one"
-    parser.add_argument("--port", type=_port, metavar="NUMBER", help=port_help)
-    token_help = f"let in whoever reaches the application, as a proxy decides; or set {access.ACCESS}=off"
-    parser.add_argument("--no-token", action="store_true", help=token_help)
-    commands = parser.add_subparsers(dest="command")
-    serve = commands.add_parser("serve", help="start the application (the default)")
-    # SUPPRESS, because the default of a command's option would replace the value before the command.
-    serve.add_argument("--port", type=_port, metavar="NUMBER", help=port_help, default=argparse.SUPPRESS)
-    serve.add_argument("--no-token", action="store_true", help=token_help, default=argparse.SUPPRESS)
-    add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
-    add.add_argument(
-        "what",
-        nargs="+",
-        help="a file, a folder, https://..., s3://...; with --query the address of a database",
-    )
-    add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
-    add.add_argument(
-        "--json",
-        action="store_true",
-        help="a line of JSON for each file: what was read of it, and what was not",
-    )
-    ask = commands.add_parser("ask", help="ask a question")
-    ask.add_argument("question")
-    ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
-    ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
-    ask.add_argument(
-        "--json", action="store_true", help="outcome, text, sources and seconds as one line of JSON"
-    )
-    ask.add_argument(
-        "--price", action="store_true", help="say what the answer would take, and do not ask for it"
-    )
-    export = commands.add_parser("export", help="write the whole library into one file")
-    export.add_argument("file", type=Path)
-    import_ = commands.add_parser("import", help="add what export has written to the library")
-    import_.add_argument("file", type=Path)
-    rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
-    rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
-    rebuild.add_argument(
-        "--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats"
-    )
-    rebuild.add_argument(
-        "--splitter", choices=get_args(SplitterName), help="where documents are cut into passages"
-    )
-    rebuild.add_argument(
-        "--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing"
-    )
-    commands.add_parser("worker", help="read the files of a shared library, until interrupted")
-    _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
-    record = commands.add_parser("record", help="record the answers of stage mode anew")
-    record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
-    return parser
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -153,18 +90,6 @@ def _open(where: Path | str) -> closing[Library]:
     return closing(Library.open(where))
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 65535")
-    return int(text)
-
-
 def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     """Run the application in this process until it ends, and open it in the browser if this is a terminal."""
     import importlib
@@ -181,9 +106,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
-    os.environ.setdefault(
-        "FORWARDED_ALLOW_IPS", ""
-    )  # so that uvicorn trusts no proxy headers of other local programs
+    # so that uvicorn trusts no proxy headers of other local programs
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     token = access.access_token(config.default_folder()) if access.needs_token() else None
     if sys.stdout.isatty():
         threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
@@ -442,51 +366,6 @@ def _use_checkout(package: str, what: str) -> None:
             hint="Install from a checkout, with: python -m pip install -e .",
         )
     sys.path.append(str(APP.parent))
-
-
-def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it"
-    )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--setting", default="default", metavar="A", help='"default", or name=value,... such as top_k=10'
-    )
-    how.add_argument(
-        "--compare", nargs=2, metavar=("A", "B"), help="measure two settings, and test their difference"
-    )
-    parser.add_argument(
-        "--part", default="all", choices=("development", "validation", "all"), help="which questions"
-    )
-    parser.add_argument(
-        "--others",
-        type=int,
-        metavar="N",
-        help="of a corpus, the graded documents and N more: quicker, and easier",
-    )
-    parser.add_argument(
-        "--questions",
-        type=Path,
-        metavar="DATASET",
-        help="ask the questions of this one that have the same ids: translations",
-    )
-    parser.add_argument(
-        "--beside",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="of files that are put into the same library",
-    )
-    parser.add_argument(
-        "--finding", action="store_true", help="measure only what is found, not what is answered"
-    )
-    parser.add_argument(
-        "--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache"
-    )
-    parser.add_argument(
-        "--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines"
-    )
 
 
 def _ask(where: Path | str, options: argparse.Namespace) -> int:

@@ -235,9 +235,8 @@ class Library:
             passages = 0
             with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # not stored yet
                 passages = self.store.delete_rows(file_id)
-            if (
-                passages or file.done or self.shared
-            ):  # vectors, perhaps of a stopped file; on a server also its bytes
+            # vectors, perhaps of a stopped file; on a server also its bytes
+            if passages or file.done or self.shared:
                 self.store.free_space()
             return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
@@ -256,9 +255,8 @@ class Library:
     def _bytes(self) -> int:
         """The size of documents, passages and conversations."""
         stored = self.store.bytes_on_disk()
-        return (
-            stored if self.shared else stored + self.files.ready_and_bytes()[1]
-        )  # On a server, documents are in its tables.
+        # On a server, documents are in its tables.
+        return stored if self.shared else stored + self.files.ready_and_bytes()[1]
 
     def llm(self, *, extractive: bool = False) -> LLM:
         """The language model of the settings, or the extractive reader."""

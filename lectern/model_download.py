@@ -86,9 +86,8 @@ class ModelDownloads:
 
     def state(self, model: CatalogueModel) -> Download | None:
         """None before and after a download."""
-        running = (
-            self._running is model
-        )  # read before the size, because at its end a download has no incomplete file
+        # read before the size, because at its end a download has no incomplete file
+        running = self._running is model
         done = self._size(model)
         if running:
             return Download(

@@ -241,14 +241,13 @@ class Message:
         numbers do not change.
 
         >>> source = Source(4, "a", "f", "lease.pdf", 0, 9, "The rent.", page_label="2")
-        >>> Message(
-        ...     "m", "c", "assistant", "It is 980 [4].", "done", 0.0, Ask("?"), sources=(source,)
-        ... ).shown_numbers
+        >>> text = "It is 980 [4]."
+        >>> message = Message("m", "c", "assistant", text, "done", 0.0, Ask("?"), sources=(source,))
+        >>> message.shown_numbers
         {4: 1}
         """
-        if (
-            self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id
-        ):  # the last is a replay
+        # the last is a replay
+        if self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id:
             return {source.number: source.number for source in self.sources}
         places: dict[tuple[str, str], int] = {}
         return {

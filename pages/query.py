@@ -125,8 +125,8 @@ def earlier_question(number: int, one: Conversation) -> None:
         width="stretch",
     )
     st.button(
-        "", key=f"drop_{number}", help=_("Delete"), icon=":material/delete:", type="tertiary", on_click=ask_to_delete,
-        args=(one.id,),
+        "", key=f"drop_{number}", help=_("Delete"), icon=":material/delete:", type="tertiary",
+        on_click=ask_to_delete, args=(one.id,),
     )  # fmt: skip
 
 

@@ -146,9 +146,8 @@ class CallbackManager(Listener):
         self.handlers = list(handlers or ())
         self._lock = threading.Lock()
         self._ids: WeakKeyDictionary[Span, str] = WeakKeyDictionary()
-        self._inside: WeakKeyDictionary[Span, dict[str, list[str]]] = (
-            WeakKeyDictionary()
-        )  # by the root of the trace
+        # by the root of the trace
+        self._inside: WeakKeyDictionary[Span, dict[str, list[str]]] = WeakKeyDictionary()
 
     def add_handler(self, handler: BaseCallbackHandler) -> None:
         self.handlers.append(handler)

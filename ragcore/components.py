@@ -84,9 +84,8 @@ class TransformComponent(Fields, ABC):
     ...         for node in nodes:
     ...             node.text = node.text[: self.length]
     ...         return nodes
-    >>> IngestionPipeline(transformations=[Shorten(length=6)]).run(documents=[Document("A boat is red.")])[
-    ...     0
-    ... ].text
+    >>> pipeline = IngestionPipeline(transformations=[Shorten(length=6)])
+    >>> pipeline.run(documents=[Document("A boat is red.")])[0].text
     'A boat'
     """
 

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import unquote_to_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +38,11 @@ class _Media:
     url: Any = None  # a text, or pydantic's AnyUrl
     block_type: ClassVar[str]
     usual_type: ClassVar[str]
-    data_field: ClassVar[str]
 
     @property
     def raw_data(self) -> bytes | None:
         """The bytes that the constructor received, possibly in base64."""
-        data = getattr(self, self.data_field)
+        data = self.data if isinstance(self, DocumentBlock) else getattr(self, self.block_type)
         return data.getvalue() if isinstance(data, BytesIO) else data
 
     @property
@@ -99,7 +96,6 @@ class ImageBlock(_Media):
     detail: str | None = None
     block_type: ClassVar[str] = "image"
     usual_type: ClassVar[str] = "image/png"
-    data_field: ClassVar[str] = "image"
 
     resolve_image = _Media.resolve
 
@@ -116,7 +112,6 @@ class AudioBlock(_Media):
     format: str | None = None
     block_type: ClassVar[str] = "audio"
     usual_type: ClassVar[str] = "audio/wav"
-    data_field: ClassVar[str] = "audio"
 
     resolve_audio = _Media.resolve
 
@@ -134,7 +129,6 @@ class DocumentBlock(_Media):
     document_mimetype: str | None = None
     block_type: ClassVar[str] = "document"
     usual_type: ClassVar[str] = "application/pdf"
-    data_field: ClassVar[str] = "data"
 
     resolve_document = _Media.resolve
 
@@ -153,7 +147,6 @@ class VideoBlock(_Media):
     fps: int | None = None
     block_type: ClassVar[str] = "video"
     usual_type: ClassVar[str] = "video/mp4"
-    data_field: ClassVar[str] = "video"
 
     resolve_video = _Media.resolve
 

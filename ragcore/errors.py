@@ -5,7 +5,7 @@ RagError
 │   ├── QuestionError                 an empty question, or one that is far too long
 │   ├── StillReadingError             the documents of a question are still being read
 │   ├── AlreadyThereError             in the library already, which needs no action
-│   ├── PassedOverError               files of a folder or an archive that no reader reads, which needs no action
+│   ├── PassedOverError               files of a folder or an archive that no reader reads; needs no action
 │   └── UnreadableFileError           a file without text
 │       ├── EmptyFileError
 │       ├── EncryptedFileError            needs a password, or has another one
@@ -102,11 +102,9 @@ class StillReadingError(InputError):
     retryable = True
 
     def __init__(self, documents: int) -> None:
-        what = f"Nothing can be answered yet: {documents:,} documents are still being read."
-        if documents == 1:
-            what = "Nothing can be answered yet: 1 document is still being read."
+        waiting = "1 document is" if documents == 1 else f"{documents:,} documents are"
         super().__init__(
-            what,
+            f"Nothing can be answered yet: {waiting} still being read.",
             hint="Try again as soon as the first one is ready. The Documents page shows the progress.",
         )
 
@@ -124,7 +122,13 @@ class UnreadableFileError(InputError):
 class EmptyFileError(UnreadableFileError): ...
 
 
-class EncryptedFileError(UnreadableFileError): ...
+class EncryptedFileError(UnreadableFileError):
+    @classmethod
+    def of(cls, name: str, password: str | None) -> EncryptedFileError:
+        """For a file that `password` does not open."""
+        if password is None:
+            return cls(f"{name} is protected with a password.", hint="Enter its password to read it.")
+        return cls(f"The password for {name} is not right.", hint="Enter the password again.")
 
 
 class UnsupportedFileError(UnreadableFileError): ...

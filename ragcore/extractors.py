@@ -53,6 +53,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
     """
 
     works_on: ClassVar[Literal["node", "document"]] = "document"  # whose passages the result depends on
+    counts: ClassVar[tuple[str, ...]] = ()  # the fields that are at least 1
     num_workers: int = 4
     metadata_mode: MetadataMode | None = None
     show_progress: bool = False
@@ -64,8 +65,9 @@ class BaseExtractor(Fields, PromptMixin, ABC):
 
     def __init__(self, llm: LLM | None = None, **values: Any) -> None:
         super().__init__(**values)
-        if self.num_workers < 1:
-            raise ValueError(f"num_workers is {self.num_workers}; it must be at least 1.")
+        for name in ("num_workers", *self.counts):
+            if (value := getattr(self, name)) < 1:
+                raise ValueError(f"{name} is {value}; it must be at least 1.")
         self.llm = services(llm).llm
         for name in self.prompt_attributes:
             setattr(self, name, replace_prompt(getattr(type(self), name), getattr(self, name), self.llm))
@@ -121,14 +123,10 @@ class TitleExtractor(BaseExtractor):
     """
 
     prompt_attributes: ClassVar = {"node_template": "node_template", "combine_template": "combine_template"}
+    counts = ("nodes",)
     nodes: int = 5
     node_template: Any = TITLE_OF_PASSAGE
     combine_template: Any = TITLE_OF_DOCUMENT
-
-    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
-        super().__init__(llm, **values)
-        if self.nodes < 1:
-            raise ValueError(f"nodes is {self.nodes}; a title is made of at least 1 passage.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         documents: dict[str | None, list[Item]] = {}
@@ -155,21 +153,16 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c".
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'excerpt_keywords': 'boat, red'}
     """
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    counts = ("keywords",)
     keywords: int = 5
     prompt_template: Any = KEYWORD_EXTRACT
-
-    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
-        super().__init__(llm, **values)
-        if self.keywords < 1:
-            raise ValueError(f"keywords is {self.keywords}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         most = str(self.keywords)
@@ -190,13 +183,9 @@ class QuestionsAnsweredExtractor(BaseExtractor):
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    counts = ("questions",)
     questions: int = 3
     prompt_template: Any = QUESTIONS
-
-    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
-        super().__init__(llm, **values)
-        if self.questions < 1:
-            raise ValueError(f"questions is {self.questions}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         replies = self._ask_each(self.prompt_template, nodes, {"num_questions": str(self.questions)})
@@ -210,9 +199,8 @@ class SummaryExtractor(BaseExtractor):
     `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[
-    ...     0
-    ... ].metadata
+    >>> extractor = SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
     {'section_summary': 'About a boat.'}
     """
 

@@ -8,14 +8,21 @@ node.end_char_idx] == node.text`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from ragcore.node_links import NodeRelationship, ObjectType, Related, RelatedNodeInfo, Relationships
+from ragcore.node_properties import (
+    copy_on_assignment,
+    link,
+    other_name,
+    own_copy,
+    same_value,
+    slots_of,
+    template_part,
+)
 from ragcore.node_text import (
     PLAIN,
     Metadata,
@@ -31,10 +38,9 @@ from ragcore.node_text import (
 if TYPE_CHECKING:
     import numpy as np
 
-    Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
-    Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
+Vector: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"  # (d,)
+Vectors: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"  # (n, d)
 
-Kind = TypeVar("Kind")
 PRINTED_LENGTH = 80  # characters of a passage in `str(node)`
 
 
@@ -50,23 +56,6 @@ class Page:
     label: str
     start: int
     end: int
-
-
-def _part(name: str) -> property:
-    """A property for one part of the template."""
-    return property(
-        lambda node: getattr(node.template, name),
-        lambda node, part: setattr(node, "template", replace(node.template, **{name: part})),
-    )
-
-
-def _also(name: str) -> property:
-    """A property that is another name of an attribute."""
-    return property(attrgetter(name), lambda node, value: setattr(node, name, value))
-
-
-def _link(kind: NodeRelationship) -> property:
-    return property(lambda node: node.relationships.get(kind))
 
 
 class BaseNode:
@@ -106,13 +95,13 @@ class BaseNode:
 
     def as_related_node_info(self) -> RelatedNodeInfo:
         """A reference to this node, for the relationships of others."""
-        return RelatedNodeInfo(self.id_, self.get_type(), _own_copy(self.metadata), self.hash)
+        return RelatedNodeInfo(self.id_, self.get_type(), own_copy(self.metadata), self.hash)
 
-    node_id = _also("id_")
-    extra_info = _also("metadata")
-    text_template = _part("text")
-    metadata_template = _part("entry")
-    metadata_separator = metadata_seperator = _part("separator")
+    node_id = other_name("id_")
+    extra_info = other_name("metadata")
+    text_template = template_part("text")
+    metadata_template = template_part("entry")
+    metadata_separator = metadata_seperator = template_part("separator")
 
     def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
         return with_metadata(self, metadata_mode)
@@ -133,68 +122,21 @@ class BaseNode:
         if type(other) is not type(self):
             return NotImplemented
         return self is other or all(
-            _same(getattr(self, name), getattr(other, name))
-            for name in _slots(type(self))  # type: ignore[arg-type]
+            same_value(getattr(self, name), getattr(other, name))
+            for name in slots_of(type(self))  # type: ignore[arg-type]
         )
 
     def copy(self) -> Self:
         """An independent copy with the same id."""
         clone = object.__new__(type(self))
-        for name in _slots(type(self)):  # type: ignore[arg-type]
+        for name in slots_of(type(self)):  # type: ignore[arg-type]
             setattr(clone, name, getattr(self, name))
         if hasattr(self, "__dict__"):  # only a subclass has one
             clone.__dict__.update(deepcopy(self.__dict__))
         return clone
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is None or other is None:
-        return one is other
-    if hasattr(one, "tolist") or hasattr(other, "tolist"):  # vectors
-        return [float(number) for number in one] == [float(number) for number in other]
-    return bool(one == other)
-
-
-_PLAIN_VALUES = frozenset({str, int, float, bool, type(None)})
-
-
-def _own_copy(metadata: Metadata) -> dict[str, Value]:
-    """A copy of the metadata, with copies of its lists."""
-    owned = dict(metadata)
-    for key, value in owned.items():
-        if type(value) not in _PLAIN_VALUES:
-            owned[key] = (
-                [*value]
-                if type(value) is list and _PLAIN_VALUES.issuperset(map(type, value))
-                else deepcopy(value)
-            )
-    return owned
-
-
-def _copy_on_assignment(kind: type[Kind]) -> type[Kind]:
-    """A class decorator: objects copy metadata and lists of keys that are passed or assigned to them."""
-
-    def copy_property(slot: Any, own: Callable[[Any], Any]) -> property:
-        write = slot.__set__
-        return property(slot.__get__, lambda node, value: write(node, own(value)))
-
-    for name, own in (
-        ("metadata", _own_copy),
-        ("excluded_embed_metadata_keys", list),
-        ("excluded_llm_metadata_keys", list),
-    ):
-        setattr(kind, name, copy_property(vars(kind)[name], own))
-    return kind
-
-
-@cache
-def _slots(kind: type) -> tuple[str, ...]:
-    return tuple(
-        name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__")
-    )
-
-
-@_copy_on_assignment
+@copy_on_assignment
 @dataclass(slots=True, eq=False, init=False)
 class Document(BaseNode):
     """The text of one file, in reading order.
@@ -263,7 +205,7 @@ class Document(BaseNode):
             metadata={"file_name": "lectern.txt", "category": "furniture"},
         )
 
-    doc_id = _also("id_")
+    doc_id = other_name("id_")
 
     @classmethod
     def get_type(cls) -> ObjectType:
@@ -288,7 +230,7 @@ class Document(BaseNode):
         return nearest
 
 
-@_copy_on_assignment
+@copy_on_assignment
 @dataclass(slots=True, eq=False, init=False)
 class TextNode(BaseNode):
     """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32,
@@ -375,10 +317,10 @@ class TextNode(BaseNode):
         links.update(links_by_kind)
 
     # A RelatedNodeInfo or None.
-    source_node = _link(NodeRelationship.SOURCE)
-    prev_node = _link(NodeRelationship.PREVIOUS)
-    next_node = _link(NodeRelationship.NEXT)
-    parent_node = _link(NodeRelationship.PARENT)
+    source_node = link(NodeRelationship.SOURCE)
+    prev_node = link(NodeRelationship.PREVIOUS)
+    next_node = link(NodeRelationship.NEXT)
+    parent_node = link(NodeRelationship.PARENT)
 
     @property
     def child_nodes(self) -> list[RelatedNodeInfo] | None:

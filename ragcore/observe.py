@@ -109,25 +109,12 @@ class Span:
         return "\n".join([line, *(child.outline(depth + 1) for child in self.children)])
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "facts": self.facts,
-            "started": self.started,
-            "seconds": self.seconds,
-            "error": self.error,
-            "children": [child.to_dict() for child in self.children],
-        }
+        facts = {name: getattr(self, name) for name in ("name", "facts", "started", "seconds", "error")}
+        return {**facts, "children": [child.to_dict() for child in self.children]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Span:
-        return cls(
-            name=data["name"],
-            facts=data["facts"],
-            started=data["started"],
-            seconds=data["seconds"],
-            error=data["error"],
-            children=[cls.from_dict(child) for child in data["children"]],
-        )
+        return cls(**{**data, "children": [cls.from_dict(child) for child in data["children"]]})
 
 
 T = TypeVar("T")

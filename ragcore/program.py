@@ -187,9 +187,8 @@ def process_streaming_content_incremental(
     >>> class Person(BaseModel):
     ...     name: str
     ...     age: int
-    >>> process_streaming_content_incremental(
-    ...     ChatResponse(ChatMessage("assistant", '{"name": "Ada"')), Person
-    ... ).name
+    >>> response = ChatResponse(ChatMessage("assistant", '{"name": "Ada"'))
+    >>> process_streaming_content_incremental(response, Person).name
     'Ada'
     """
     flexible = create_flexible_model(output_cls)

@@ -32,11 +32,11 @@ from ragcore.nodes import Node as Node
 from ragcore.nodes import NodeWithScore as NodeWithScore
 from ragcore.nodes import Page as Page
 from ragcore.nodes import TextNode as TextNode
+from ragcore.nodes import Vector as Vector
+from ragcore.nodes import Vectors as Vectors
 from ragcore.nodes import new_id as new_id
 
 if TYPE_CHECKING:
-    from ragcore.nodes import Vector as Vector
-    from ragcore.nodes import Vectors as Vectors
     from ragcore.observe import Span
 
 

@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
-from ragcore.embeddings.base import query_vector
-from ragcore.llms.base import LLMCall
+from ragcore.embeddings.base import Embedder, query_vector
+from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
@@ -29,13 +29,8 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
 
-__path__: list[
-    str
-] = []  # so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
-
-if TYPE_CHECKING:
-    from ragcore.embeddings.base import Embedder
-    from ragcore.llms.base import LLM
+# so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
+__path__: list[str] = []
 
 
 class HasDescription(Protocol):
@@ -132,9 +127,8 @@ class EmbeddingSingleSelector(BaseSelector):
     language model.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> EmbeddingSingleSelector(HashEmbedding()).select(
-    ...     ["notes about boats", "notes about trees"], "Which trees?"
-    ... ).ind
+    >>> selector = EmbeddingSingleSelector(HashEmbedding())
+    >>> selector.select(["notes about boats", "notes about trees"], "Which trees?").ind
     1
     """
 

@@ -164,12 +164,9 @@ def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield "gen_ai.output.messages", _json([{**message, "finish_reason": finish}])
     elif name == "question" and step.name == "retrieve":
         yield "gen_ai.retrieval.query.text", value
-    elif name == "arguments":
-        yield "gen_ai.tool.call.arguments", value if isinstance(value, str) else _json(value)
-    elif name == "result":
-        yield "gen_ai.tool.call.result", value if isinstance(value, str) else _json(value)
     elif name != "tool_calls":
-        yield f"ragcore.{name}", value if isinstance(value, str) else _json(value)
+        place = "gen_ai.tool.call" if name in ("arguments", "result") else "ragcore"
+        yield f"{place}.{name}", value if isinstance(value, str) else _json(value)
 
 
 def _finish_reason(step: Span) -> str:

@@ -344,10 +344,8 @@ def _figure_speed(width: float) -> tuple[Any, str]:
     height, left, bottom = 170.0, 40.0, 30.0
     drawing = Drawing(width, height)
     ink, line, limit = HexColor("#333333"), HexColor("#1f3a5f"), HexColor("#b23a36")
-    across, up = (
-        (width - left - 90) / 40,
-        (height - bottom - 20) / 2.0,
-    )  # points to the second, to the metre per second
+    # points to the second, to the metre per second
+    across, up = (width - left - 90) / 40, (height - bottom - 20) / 2.0
     drawing.add(Line(left, bottom, left + 40 * across, bottom, strokeColor=ink))
     drawing.add(Line(left, bottom, left, bottom + 2.0 * up, strokeColor=ink))
     for tenth in range(0, 21, 5):

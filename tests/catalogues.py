@@ -301,9 +301,8 @@ def kept_template() -> Catalog:
 def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
     """The catalogue of a language with the texts of now."""
     merged = _empty(str(kept.locale))
-    merged.mime_headers = (
-        kept.mime_headers
-    )  # with its plural forms: another release of Babel may have others for the language
+    # with its plural forms: another release of Babel may have others for the language
+    merged.mime_headers = kept.mime_headers
     for message in entries(texts_now):
         before = kept.get(message.id)
         same = before is not None and message_texts(before)[0] == message_texts(message)[0]

@@ -101,9 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    if (
-        "streamlit.testing.v1" in sys.modules
-    ):  # each `AppTest` would look for components in all installed packages
+    # each `AppTest` would look for components in all installed packages
+    if "streamlit.testing.v1" in sys.modules:
         from streamlit.components.v2 import manifest_scanner
 
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

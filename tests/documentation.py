@@ -10,9 +10,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WALKTHROUGH = [
-    DOCS / "walkthrough" / name for name in ("indexing.md", "asking.md", "extending.md")
-]  # one long script
+# one long script
+WALKTHROUGH = [DOCS / "walkthrough" / name for name in ("indexing.md", "asking.md", "extending.md")]
 _CODE, _OUTPUT = r"^```python ?(?P<name>\w*)\n(?P<code>.*?)^```$", r"(?P<output>\n\n(?: {4}[^\n]+\n)+)?"
 _EXAMPLE = re.compile(_CODE + _OUTPUT, re.MULTILINE | re.DOTALL)
 

@@ -83,9 +83,8 @@ class LoopbackHub:
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
         request.send_response(206 if wanted and self.ranges else 200)
         request.send_header("Content-Length", str(size - start))
-        request.send_header(
-            "X-Repo-Commit", request.path.split("/")[-2]
-        )  # what is asked for by its commit is of that one
+        # what is asked for by its commit is of that one
+        request.send_header("X-Repo-Commit", request.path.split("/")[-2])
         request.send_header("ETag", f'"{request.path.rpartition("/")[2]}"')
         request.end_headers()
         if request.command == "HEAD":

@@ -16,10 +16,8 @@ from xml.sax.saxutils import escape
 Rows = Sequence[Sequence[object]]
 
 LINE_HEIGHT = 14.0  # points
-LEFT, TOP = (
-    72.0,
-    770.0,
-)  # where the first line of a made PDF page begins, in points from the lower left corner of A4
+# where the first line of a made PDF page begins, in points from the lower left corner of A4
+LEFT, TOP = 72.0, 770.0
 
 
 def make_pdf(

@@ -22,7 +22,7 @@ case "$*" in
 esac
 echo "$@" > $me.given
 tries=0
-while [ $me != named ] && [ ! -e $other.given ]; do  # each waits for the other: one after the other would never end
+while [ $me != named ] && [ ! -e $other.given ]; do  # each waits for the other
   tries=$((tries + 1)); [ $tries -lt 600 ] || exit 8
   sleep 0.05
 done

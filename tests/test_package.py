@@ -68,9 +68,8 @@ def test_the_bundled_embedder_loads_no_more_than_it_needs() -> None:
 def test_every_public_name_exists_and_a_wrong_one_is_reported() -> None:
     older = {"GPTVectorStoreIndex": "VectorStoreIndex", "ListIndex": "SummaryIndex"}
     for name in ragcore.__all__:
-        assert getattr(getattr(ragcore, name), "__name__", name) == older.get(
-            name, name
-        )  # Settings is a value
+        # Settings is a value
+        assert getattr(getattr(ragcore, name), "__name__", name) == older.get(name, name)
     with pytest.raises(AttributeError, match="VectorStorIndex"):
         getattr(ragcore, "VectorStorIndex")  # noqa: B009 - a type checker would object to the plain way
 

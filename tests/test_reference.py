@@ -126,8 +126,7 @@ def test_a_broken_link_of_the_html_pages_is_detected(tmp_path: Path) -> None:
     assert broken_links(tmp_path) == ["a.html: #Index", "a.html: b.html#Tree", "a.html: c.html"]
 
 
-# --- families
-# -----------------------------------------------------------------------------------------------------------------
+# --- families -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,8 +159,7 @@ def test_names_that_scripts_know_stand_for_the_same() -> None:
     assert issubclass(OpenAILike, OpenAICompatibleLLM)
 
 
-# --- which retriever an index gives
-# ----------------------------------------------------------------------------------------
+# --- which retriever an index gives -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,8 +184,7 @@ def test_an_index_gives_the_retriever_of_a_mode(index: str, mode: str | None, re
     assert type(given) is load_name(f"ragcore.retrievers.{retriever}")
 
 
-# --- what calls give
-# -------------------------------------------------------------------------------------------------------
+# --- what calls give ----------------------------------------------------------------------------------------
 
 
 def test_models_answer_chat_and_completion_with_own_types() -> None:

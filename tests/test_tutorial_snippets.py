@@ -45,8 +45,7 @@ CODE = {example.name: example.code for example in EXAMPLES}
 USERS = [(1, "Ada", "ada@example.org"), (2, "Grace", "grace@example.org"), (3, "Alan", "alan@example.org")]
 
 
-# --- the folder, the servers and the walk
-# -------------------------------------------------------------------------------------
+# --- the folder, the servers and the walk -------------------------------------------------------------------
 
 
 @dataclass
@@ -205,8 +204,7 @@ def list_hits(index: VectorStoreIndex) -> list[tuple[str, Any]]:
 needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 
-# --- the pages
-# ----------------------------------------------------------------------------------------------------------------
+# --- the pages ----------------------------------------------------------------------------------------------
 
 
 def test_the_pages_have_every_example_once() -> None:
@@ -247,8 +245,7 @@ def test_llamaindex_imports_work_with_the_name_changed(module: str, names: list[
         assert getattr(getattr(import_module(module), name), "__name__", name) == name  # Settings is a value
 
 
-# --- loading
-# ------------------------------------------------------------------------------------------------------------------
+# --- loading ------------------------------------------------------------------------------------------------
 
 
 def test_u1_file_is_one_document_with_six_facts_and_visible_path(walk: Walk) -> None:
@@ -293,8 +290,7 @@ def test_u4_a_document_has_a_random_id_by_default(walk: Walk) -> None:
     assert Document(text=document.text, doc_id="notes").id_ == "notes"
 
 
-# --- splitting
-# ----------------------------------------------------------------------------------------------------------------
+# --- splitting ----------------------------------------------------------------------------------------------
 
 
 def test_u5_chunks_know_document_place_and_neighbours(walk: Walk) -> None:
@@ -360,8 +356,7 @@ def test_u7_a_second_run_takes_the_chunks_of_the_first(walk: Walk) -> None:
     assert len(COUNTED) == needed > 0
 
 
-# --- models and indexing
-# ------------------------------------------------------------------------------------------------------
+# --- models and indexing ------------------------------------------------------------------------------------
 
 
 def test_u10_settings_choose_the_models_of_later_parts(walk: Walk) -> None:
@@ -397,8 +392,7 @@ def test_u9_from_documents_splits_embeds_and_stores(walk: Walk) -> None:
     assert after.heard.embedded() == len(held)
 
 
-# --- storing
-# ------------------------------------------------------------------------------------------------------------------
+# --- storing ------------------------------------------------------------------------------------------------
 
 
 def test_u11_a_persisted_index_is_in_the_folder(walk: Walk) -> None:
@@ -436,8 +430,7 @@ def test_u14_collection_index_matches_and_uses_its_context(walk: Walk) -> None:
     assert list_hits(after.chroma_index) == list_hits(walk.after("U13").chroma_index)
 
 
-# --- changing
-# -----------------------------------------------------------------------------------------------------------------
+# --- changing -----------------------------------------------------------------------------------------------
 
 
 def test_u15_inserting_a_document_again_keeps_the_count(walk: Walk) -> None:
@@ -457,8 +450,7 @@ def test_u16_deletion_removes_a_document_and_unknown_ids_fail(walk: Walk) -> Non
     assert len(ids_of(after.shrinking)) == 2
 
 
-# --- asking and chatting
-# ------------------------------------------------------------------------------------------------------
+# --- asking and chatting ------------------------------------------------------------------------------------
 
 
 def test_u17_query_is_answered_from_the_retrieved_passages(walk: Walk) -> None:
@@ -486,9 +478,8 @@ def test_u18_three_stages_are_visible_and_the_second_filters(walk: Walk) -> None
     assert [hit.node.id_ for hit in after.staged.source_nodes] == [
         hit.node.id_ for hit in found if hit.score >= 0.7
     ]
-    middle = (
-        found[half - 1].score + found[half].score
-    ) / 2  # these passages are all further from the question than 0.7
+    # these passages are all further from the question than 0.7
+    middle = (found[half - 1].score + found[half].score) / 2
     engine = after.RetrieverQueryEngine(
         retriever=after.retriever,
         response_synthesizer=after.response_synthesizer,
@@ -567,8 +558,7 @@ def test_u19_each_mode_answers_in_each_way_and_remembers(
     assert question in json.dumps(walk.server.requests[-1].body) or mode == "condense_question"
 
 
-# --- tools and agents
-# ---------------------------------------------------------------------------------------------------------
+# --- tools and agents ---------------------------------------------------------------------------------------
 
 
 def describe_tool(name: str, sign: str) -> dict[str, Any]:
@@ -645,8 +635,7 @@ def test_u23_sources_are_all_results_of_tools_in_order(walk: Walk) -> None:
     ]
 
 
-# --- evaluating and observing
-# -------------------------------------------------------------------------------------------------
+# --- evaluating and observing -------------------------------------------------------------------------------
 
 
 def test_v1_judge_and_metrics_give_the_expected_values(walk: Walk) -> None:
@@ -667,8 +656,7 @@ def test_v2_each_trace_is_a_line_that_can_be_read_again(walk: Walk) -> None:
     assert Span.from_dict(json.loads(line)).outline() == after.watched.trace.outline()
 
 
-# --- differences
-# --------------------------------------------------------------------------------------------------------------
+# --- differences --------------------------------------------------------------------------------------------
 
 
 def test_v3_custom_parts_are_used_as_they_are(walk: Walk) -> None:
@@ -700,12 +688,11 @@ def test_v5_custom_model_answers_and_streams_its_own_words(walk: Walk) -> None:
     assert answer.trace.spans("llm")[0].facts["model"] == "loud"
 
 
-# --- timings
-# ------------------------------------------------------------------------------------------------------------------
+# --- timings ------------------------------------------------------------------------------------------------
 
 ROWS = [
-    "Data loading", "Embedding model set-up", "LLM set-up", "Index creation", "Query engine creation", "Query", "Total",
-    "Persist", "Storage context load", "Index rebuild",
+    "Data loading", "Embedding model set-up", "LLM set-up", "Index creation", "Query engine creation",
+    "Query", "Total", "Persist", "Storage context load", "Index rebuild",
 ]  # fmt: skip
 
 

@@ -168,9 +168,8 @@ def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequ
 def _read(folder: Path) -> DataSet:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", hint=f"Give the folder of a data set. {_ACCEPTED}")
-    name = (
-        "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name
-    )  # xquad/de
+    # xquad/de
+    name = "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name
     questions = next((folder / each for each in QUESTIONS if (folder / each).is_file()), None)
     if questions is not None and (folder / OWN).is_dir():
         if _has_must_words(questions):
@@ -184,9 +183,8 @@ def _read(folder: Path) -> DataSet:
     if (folder / "qa.jsonl").is_file():
         trials = _read_questions(folder / "qa.jsonl")
         if any(passage.start is not None for trial in trials for passage in trial.question.expected):
-            texts = tuple(
-                replace(text, title="") for text in texts
-            )  # a title above a text would move its positions
+            # a title above a text would move its positions
+            texts = tuple(replace(text, title="") for text in texts)
         return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
         return DataSet(name, _conversations(folder), texts)

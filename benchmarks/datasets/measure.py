@@ -152,8 +152,8 @@ def _measure_conversation(opened: OpenedIndex, trial: Trial, ask: Ask) -> TrialR
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
     embedding = opened.embedder.seconds
     return TrialResult(
-        trial, outcome_scores(trial, reply), seconds - embedding, embedding, cpu_seconds - opened.embedder.cpu_seconds,
-        reply.passages, reply.text,
+        trial, outcome_scores(trial, reply), seconds - embedding, embedding,
+        cpu_seconds - opened.embedder.cpu_seconds, reply.passages, reply.text,
     )  # fmt: skip
 
 
@@ -296,9 +296,8 @@ def share_recovered(low: Sequence[float], between: Sequence[float], high: Sequen
     if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
         return None
     random = np.random.default_rng(0)
-    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(
-        axis=2
-    )  # (3, RESAMPLES)
+    # (3, RESAMPLES)
+    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(axis=2)
     way = drawn[2] - drawn[0]
     shares = (drawn[1] - drawn[0])[np.abs(way) > 1e-9] / way[np.abs(way) > 1e-9]
     lowest, highest = np.quantile(shares, (0.025, 0.975))

@@ -75,9 +75,11 @@ def each_question(measurement: Measurement) -> Iterator[str]:
     """A line of JSON for every question: its scores, passages and answer."""
     for result in measurement.results:
         row = {
-            "setting": measurement.setting.name, "id": result.trial.question.id, "question": result.trial.question.text,
-            "searched": result.searched, "answers": result.trial.question.answers, "relevant": dict(result.trial.grades),
-            "scores": result.scores, "seconds": round(result.seconds, 4), "found": result.passages, "answer": result.answer,
+            "setting": measurement.setting.name, "id": result.trial.question.id,
+            "question": result.trial.question.text, "searched": result.searched,
+            "answers": result.trial.question.answers, "relevant": dict(result.trial.grades),
+            "scores": result.scores, "seconds": round(result.seconds, 4), "found": result.passages,
+            "answer": result.answer,
         }  # fmt: skip
         yield json.dumps(row, ensure_ascii=False)
 

@@ -1,6 +1,6 @@
 """Whether a language model's answers follow orders that stand in documents.
 
-    python -m benchmarks.injected_documents --model FILE.gguf           # serves the file itself, with xllamacpp
+    python -m benchmarks.injected_documents --model FILE.gguf  # serves the file itself, with xllamacpp
     python -m benchmarks.injected_documents --server http://127.0.0.1:8080
 
 Each of the 30 documents stands between a passage that holds the answer and one about something else. An

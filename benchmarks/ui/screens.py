@@ -37,7 +37,8 @@ WATCH = """
   };
   window.when = (selectors, text) => new Promise((resolve) => {
     const look = () => {
-      const there = selectors.every((selector) => find(selector).some((each) => each.textContent.includes(text)));
+      const has = (each) => each.textContent.includes(text);
+      const there = selectors.every((selector) => find(selector).some(has));
       if (there) resolve(performance.now());
       else requestAnimationFrame(look);
     };
@@ -51,7 +52,8 @@ WATCH = """
 
 FIRST_PAINT = """
 () => new Promise((resolve) => {
-  const noted = (paints) => paints.getEntriesByName("first-contentful-paint").forEach((paint) => resolve(paint.startTime));
+  const name = "first-contentful-paint";
+  const noted = (paints) => paints.getEntriesByName(name).forEach((paint) => resolve(paint.startTime));
   new PerformanceObserver(noted).observe({ type: "paint", buffered: true });
 })
 """
@@ -59,7 +61,9 @@ FIRST_PAINT = """
 SHIFT = """
 () => new Promise((resolve) => {
   let sum = 0;
-  const add = (list) => list.getEntries().forEach((shift) => { if (!shift.hadRecentInput) sum += shift.value; });
+  const add = (list) => list.getEntries().forEach((shift) => {
+    if (!shift.hadRecentInput) sum += shift.value;
+  });
   const observer = new PerformanceObserver(add);
   observer.observe({ type: "layout-shift", buffered: true });
   setTimeout(() => { add({ getEntries: () => observer.takeRecords() }); resolve(sum); }, 100);

@@ -1,8 +1,8 @@
 """How good the answers are that a real language model writes through Lectern, with its default settings.
 
-    python -m benchmarks.written_answers --model FILE.gguf --quick            # serves the file itself, with xllamacpp
+    python -m benchmarks.written_answers --model FILE.gguf --quick  # serves the file itself, with xllamacpp
     python -m benchmarks.written_answers --server http://127.0.0.1:8080 --only squad2,household --count 10
-    python -m benchmarks.written_answers --judge                              # the table again, of all answers that are stored
+    python -m benchmarks.written_answers --judge  # the table again, of all answers that are stored
 
 Answers are stored in the folder --answers as they come; the next run asks only what is missing, so a run may
 be stopped, or end itself after --minutes, at any time. `--peer PYTHON` names an interpreter with

@@ -105,9 +105,8 @@ class Asker:
         checked = self._library.checks.of(conversation).get(message.id, [])
         self._library.conversations.delete(conversation)
         row = row_of(message, trace)
-        row["absent"] = [
-            [one.start, one.end] for one in checked if one.verdict == "absent"
-        ]  # "not in your documents"
+        # "not in your documents"
+        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]
         row["marked"] = [[one.start, one.end] for one in checked if one.verdict in ("absent", "weak")]
         if verdict:
             row["verdict"] = self._server.verdict(row["messages"]) if row["messages"] else None

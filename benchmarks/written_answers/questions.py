@@ -47,8 +47,8 @@ def draw_questions(folder: Path, part: Part, answerable: int, unanswerable: int)
     rows = {row["id"]: row for row in lines(folder / "qa.jsonl")}
     questions = [
         TestQuestion(
-            each.question.id, each.question.text, tuple(each.question.answers), tuple(rows[each.question.id]["doc_ids"]),
-            each.part == "development",
+            each.question.id, each.question.text, tuple(each.question.answers),
+            tuple(rows[each.question.id]["doc_ids"]), each.part == "development",
         )
         for each in trials
     ]  # fmt: skip

@@ -32,7 +32,8 @@ from ragcore.tools import FunctionTool, QueryEngineTool, RetrieverTool, Tool, To
 DOCUMENTS = Path(__file__).parents[1] / "everyday_documents"
 ABOUT = {
     "gym_prices": "Prices, opening hours and courses of the gym Ironbridge Fitness.",
-    "hotel_information": "What guests of the Hotel Seeblick need to know: breakfast, Wi-Fi, pool, parking, pets.",
+    "hotel_information": "What guests of the Hotel Seeblick need to know: breakfast, Wi-Fi, pool, "
+    "parking, pets.",
     "garden_invoice": "The invoice of Greenfinch Garden Services for work in Mrs Vartan's garden.",
     "rental_agreement": "The contract for renting a flat: rent, deposit, notice, repairs.",
     "bus_timetable_47": "The timetable of bus 47.",
@@ -52,21 +53,28 @@ class Task:
 
 WITH_CALCULATOR, TWO_DOCUMENTS = ("gym_prices", "calculate"), ("gym_prices", "hotel_information")
 TASKS = (
-    Task("What do twelve months of the Standard membership of the gym cost, without the joining fee?", WITH_CALCULATOR,
+    Task("What do twelve months of the Standard membership of the gym cost, without the joining fee?",
+         WITH_CALCULATOR,
          (("442.8",),)),
     Task("What is the phone number of the gym, and what is the Wi-Fi password of the hotel?", TWO_DOCUMENTS,
          (("0555 734 210",), ("lakeswan58",))),
     Task("What do 13 day passes of the gym cost together?", WITH_CALCULATOR, (("182",),)),
-    Task("What does a dog cost per night in the hotel, and who teaches yoga in the gym?", TWO_DOCUMENTS, (("12",), ("Noemi",))),
-    Task("How much more does the Premium membership of the gym cost per month than the Student membership?", WITH_CALCULATOR,
+    Task("What does a dog cost per night in the hotel, and who teaches yoga in the gym?", TWO_DOCUMENTS,
+         (("12",), ("Noemi",))),
+    Task("How much more does the Premium membership of the gym cost per month than the Student membership?",
+         WITH_CALCULATOR,
          (("22.0", "22 ", "22."),)),
-    Task("When does breakfast begin in the hotel at weekends, and when does the gym open on Saturdays?", TWO_DOCUMENTS,
+    Task("When does breakfast begin in the hotel at weekends, and when does the gym open on Saturdays?",
+         TWO_DOCUMENTS,
          (("7:30",), ("8:00", "8 am", "8 a.m."))),
     Task("What do 17 hours with a personal trainer of the gym cost?", WITH_CALCULATOR, (("935",),)),
-    Task("What does smoking in a room of the hotel cost, and what does the gym charge for a lost chip card?", TWO_DOCUMENTS,
+    Task("What does smoking in a room of the hotel cost, and what does the gym charge for a lost chip card?",
+         TWO_DOCUMENTS,
          (("150",), ("12",))),
-    Task("What does one visit cost with the ten-visit card of the gym?", WITH_CALCULATOR, (("11.0", "11 ", "11."),)),
-    Task("Who opens a locked safe in the hotel, and for how long may a membership of the gym be paused?", TWO_DOCUMENTS,
+    Task("What does one visit cost with the ten-visit card of the gym?", WITH_CALCULATOR,
+         (("11.0", "11 ", "11."),)),
+    Task("Who opens a locked safe in the hotel, and for how long may a membership of the gym be paused?",
+         TWO_DOCUMENTS,
          (("Brandl",), ("three months", "3 months"))),
 )  # fmt: skip
 
@@ -76,14 +84,17 @@ SELECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Which of my papers say something about a deposit or an amount that I must pay each month?",
      ("rental_agreement", "gym_prices")),
     ("Until when do I have to pay for the hedge?", ("garden_invoice",)),
-    ("When does the last bus leave, and until when is the hotel's reception open?", ("bus_timetable_47", "hotel_information")),
+    ("When does the last bus leave, and until when is the hotel's reception open?",
+     ("bus_timetable_47", "hotel_information")),
     ("How long do the lentils have to cook?", ("lentil_soup",)),
-    ("May I keep a dog in the flat, and may I bring it to the hotel?", ("rental_agreement", "hotel_information")),
+    ("May I keep a dog in the flat, and may I bring it to the hotel?",
+     ("rental_agreement", "hotel_information")),
     ("What did the gardener charge for the apple tree, and what does a personal trainer cost?",
      ("garden_invoice", "gym_prices")),
     ("Does the bus run on Sundays, and is the gym open then?", ("bus_timetable_47", "gym_prices")),
     ("What do I need for the soup, and where can I have breakfast?", ("lentil_soup", "hotel_information")),
-    ("Who pays for repairs in the flat, and how much was the work in the garden?", ("rental_agreement", "garden_invoice")),
+    ("Who pays for repairs in the flat, and how much was the work in the garden?",
+     ("rental_agreement", "garden_invoice")),
 )  # fmt: skip
 
 

@@ -206,9 +206,8 @@ class Suggestions:
                     "INSERT INTO suggestions (version, place, question, document_id) VALUES (?, ?, ?, ?)",
                     rows,
                 )
-        except (
-            Exception
-        ):  # nothing else reports an error of this thread, and the screens work without suggestions
+        except Exception:
+            # nothing else reports an error of this thread, and the screens work without suggestions
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:

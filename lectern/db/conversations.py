@@ -59,8 +59,8 @@ CREATE TABLE IF NOT EXISTS pinned (  -- conversations that are listed first
 """
 
 _CONVERSATION = ("id", "kind", "title", "created", "updated")
-_MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources", "problem",
-            "trace", "place")  # fmt: skip
+_MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources",
+            "problem", "trace", "place")  # fmt: skip
 
 # All but the trace, which is long and read on demand.
 _COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"

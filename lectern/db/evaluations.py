@@ -311,8 +311,8 @@ class Evaluations(Tables):
         """Add a result, and sign the run; False if it was stopped or deleted."""
         detail = {
             "question": {**_question_fields(result.question), "id": result.question.id},
-            "found": [asdict(one) for one in result.passages], "answer": result.answer, "reasons": dict(result.reasons),
-            "problem": asdict(result.problem) if result.problem else None,
+            "found": [asdict(one) for one in result.passages], "answer": result.answer,
+            "reasons": dict(result.reasons), "problem": asdict(result.problem) if result.problem else None,
         }  # fmt: skip
         with self._database.transaction() as db:
             if not self._sign(db, "eval_runs", run_id):
@@ -407,8 +407,8 @@ class Evaluations(Tables):
 
     def _run(self, row: Any) -> EvalRun:
         return EvalRun(
-            row["id"], row["set_id"], row["name"], Ask.from_json(row["ask"]), bool(row["answering"]), row["model"],
-            row["created"], self._state(row), row["done"], _problem(row),
+            row["id"], row["set_id"], row["name"], Ask.from_json(row["ask"]), bool(row["answering"]),
+            row["model"], row["created"], self._state(row), row["done"], _problem(row),
         )  # fmt: skip
 
 

@@ -47,8 +47,8 @@ _COLUMNS = ("name", "number", "texts", "saved")
 EDITABLE: Mapping[str, Prompt] = {
     prompt.name: prompt
     for prompt in (
-        TEXT_QA, REFINE, TREE_SUMMARIZE, CONTEXT_CHAT, CONDENSE_QUESTION, SIMPLE_CHAT, GENERATION, REACT, QUESTIONS,
-        FAITHFULNESS, RELEVANCY,
+        TEXT_QA, REFINE, TREE_SUMMARIZE, CONTEXT_CHAT, CONDENSE_QUESTION, SIMPLE_CHAT, GENERATION, REACT,
+        QUESTIONS, FAITHFULNESS, RELEVANCY,
     )
 }  # fmt: skip
 """The prompts that a person can edit, by name."""

@@ -241,9 +241,8 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
             )
             recall = answer_recall(question.answers, trial.answer)
             scores |= verdicts if recall is None else {**verdicts, "recall": recall}
-            if library.llm(
-                extractive=ask.extractive
-            ).metadata.is_extractive:  # other models record no outcome
+            # other models record no outcome
+            if library.llm(extractive=ask.extractive).metadata.is_extractive:
                 scores["answered"] = float(trial.outcome == "answer")
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))

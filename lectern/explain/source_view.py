@@ -128,9 +128,8 @@ def _pages_reached(library: Library, file: FileRow, document: Document, start: i
         page_index, last = 0, 1
     elif page is not None:
         page_index = document.pages.index(page)
-        last = bisect_left(
-            document.pages, end, key=lambda page: page.start
-        )  # the first one after the passage
+        # the first one after the passage
+        last = bisect_left(document.pages, end, key=lambda page: page.start)
     else:
         return range(0)
     reached = range(page_index, max(last, page_index + 1))

@@ -246,9 +246,8 @@ def _store_vectors(library: Library, copy: zipfile.ZipFile, old_id: str, file_id
             rows = [data[start : start + size] for start in range(0, len(data), size)]
             with library.database.transaction():
                 file = library.files.get(file_id)
-                if (
-                    file is None or not file.active
-                ):  # the worker was faster, or the file was deleted meanwhile
+                # the worker was faster, or the file was deleted meanwhile
+                if file is None or not file.active:
                     return
                 drafts.keep(
                     file_id,

@@ -140,9 +140,8 @@ def _answer_text(at: int, run: _Run) -> str:
     for row in message.facts.rows:
         text = f"{translate(row.text)} {translate(row.hint)}" if row.found == "failed" else row.text
         pages = _plain(", ".join(row.pages))
-        rows.append(
-            f"<tr><th>{_plain(row.file_name)}</th><td>{rewrite_citations(_plain(text), link)}</td><td>{pages}</td></tr>"
-        )
+        answer = rewrite_citations(_plain(text), link)
+        rows.append(f"<tr><th>{_plain(row.file_name)}</th><td>{answer}</td><td>{pages}</td></tr>")
     return f'<table class="rows">{"".join(rows)}</table>'
 
 

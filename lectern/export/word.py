@@ -138,10 +138,8 @@ class _WordWriter:
                 paragraph.add_run().add_break()
             else:  # text, text_special or code_inline
                 run = paragraph.add_run(node.content)
-                run.bold, run.italic = (
-                    "strong" in marks or None,
-                    "em" in marks or None,
-                )  # None is the value of the style
+                # None is the value of the style
+                run.bold, run.italic = "strong" in marks or None, "em" in marks or None
                 run.font.strike = "s" in marks or None
                 if node.type == "code_inline":
                     run.font.name = CODE_FONT

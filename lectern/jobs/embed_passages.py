@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 GOLDEN = 0.618034  # The fractional parts of its multiples are spread evenly, for any number of multiples.
 
-RunWork = Callable[
-    [Callable[[], "Vectors"]], "Vectors"
-]  # returns the result of the work, or raises Cancelled
+# returns the result of the work, or raises Cancelled
+RunWork = Callable[[Callable[[], "Vectors"]], "Vectors"]
 
 
 @dataclass(frozen=True, slots=True)

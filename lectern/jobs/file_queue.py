@@ -339,6 +339,5 @@ def _has_ended(process_id: int) -> bool:
     except PermissionError:  # a process of another user
         return False
     stat = Path(f"/proc/{process_id}/stat")  # on Linux: number (name) state ...
-    return stat.exists() and stat.read_text("utf-8", "replace").rpartition(") ")[2].startswith(
-        "Z"
-    )  # a zombie
+    # a zombie
+    return stat.exists() and stat.read_text("utf-8", "replace").rpartition(") ")[2].startswith("Z")

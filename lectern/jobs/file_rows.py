@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS files (
     password TEXT,
     origin TEXT NOT NULL DEFAULT '',  -- where it was fetched from: a link, or the address of a query
     problem TEXT,                    -- JSON of a Problem; of a file that is ready the first of `left_out`
-    left_out TEXT,                   -- JSON list of Problems: what a file that is ready holds and was not read
+    left_out TEXT,                   -- JSON list of Problems: the parts of a ready file that were not read
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
     heartbeat REAL NOT NULL DEFAULT 0,
@@ -100,9 +100,8 @@ class FileRow:
     problem: Problem | None
     page_word: str = "page"  # or slide, sheet, chapter, message
     origin: str = ""  # where it was fetched from; a later file from there replaces it
-    left_out: tuple[
-        Problem, ...
-    ] = ()  # the parts of a ready file that were not read; `problem` is the first of these
+    # the parts of a ready file that were not read; `problem` is the first of these
+    left_out: tuple[Problem, ...] = ()
     fraction: float = 0.0
     seconds_left: float | None = None
     lane: Lane = Lane.LARGE

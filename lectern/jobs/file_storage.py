@@ -122,9 +122,8 @@ class FolderBytes:
         current = self._folder / path
         for other in current.parent.glob("*"):
             if other != current:
-                with contextlib.suppress(
-                    OSError
-                ):  # Windows does not delete a file that is being read; the next call does
+                # Windows does not delete a file that is being read; the next call does
+                with contextlib.suppress(OSError):
                     other.unlink()
 
     def sweep(self, known: Mapping[str, float]) -> None:
@@ -157,9 +156,8 @@ class _Moving:
         target = self._folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._placed = (
-                None if target.exists() else target
-            )  # It exists if the same bytes could not be read before.
+            # It exists if the same bytes could not be read before.
+            self._placed = None if target.exists() else target
             shutil.move(self._source, target)
         except OSError as error:
             raise write_error(target, error) from error
@@ -187,9 +185,8 @@ class ServerBytes:
             with source.open("rb") as file:
                 place = 0
                 while data := file.read(CHUNK_BYTES):
-                    with (
-                        self._database.transaction() as db
-                    ):  # one per chunk, because a transaction blocks other writers
+                    # one per chunk, because a transaction blocks other writers
+                    with self._database.transaction() as db:
                         db.execute(
                             "INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)",
                             (coming, place, data, time.time()),
@@ -200,10 +197,8 @@ class ServerBytes:
             if received.placed:
                 source.unlink()
         finally:
-            with (
-                contextlib.suppress(StoreError),
-                self._database.transaction() as db,
-            ):  # else `sweep` deletes them
+            # else `sweep` deletes them
+            with contextlib.suppress(StoreError), self._database.transaction() as db:
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
 
     def copy(self, path: str, to: str) -> bool:

@@ -136,9 +136,8 @@ class Files(Tables):
         duplicate = self._find_duplicate(digest, name, origin, keep_both)
         if duplicate is None:
             with self.storage.receiving(source) as received, self.database.transaction():
-                duplicate = self._find_duplicate(
-                    digest, name, origin, keep_both
-                )  # added by another process meanwhile
+                # added by another process meanwhile
+                duplicate = self._find_duplicate(digest, name, origin, keep_both)
                 if duplicate is None:
                     return self._add(received, name, digest, size, origin, keep_both)
         source.unlink()

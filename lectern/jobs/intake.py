@@ -41,9 +41,8 @@ class Intake:
         """A copy in `incoming`."""
         copy = self._incoming / f"{new_id()}{source.suffix}"
         with source.open("rb") as original:
-            check_size(
-                name, source.stat().st_size, self._settings.read().ingest
-            )  # before a copy of it fills the disk
+            # before a copy of it fills the disk
+            check_size(name, source.stat().st_size, self._settings.read().ingest)
             try:
                 with copy.open("wb") as file:
                     shutil.copyfileobj(original, file)

@@ -204,9 +204,8 @@ class ReaderProcess:
                 self._process.wait(END_SECONDS)
             if self._process.returncode != 0:
                 for group in {self._group, self.pid} - {0}:
-                    with suppress(
-                        ProcessLookupError, PermissionError
-                    ):  # already ended; macOS raises the second
+                    # already ended; macOS raises the second
+                    with suppress(ProcessLookupError, PermissionError):
                         os.killpg(group, signal.SIGKILL)
         self._process.kill()
         self._process.wait()

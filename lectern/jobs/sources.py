@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 TITLE_CHARS = 60
-PLAIN_OPTIONS = frozenset(
-    {"charset", "sslmode"}
-)  # Other options of a database's address may name files and servers.
+# Other options of a database's address may name files and servers.
+PLAIN_OPTIONS = frozenset({"charset", "sslmode"})
 # fsspec knows other storages, and local files.
 STORAGES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"})
 
@@ -314,9 +313,8 @@ def _check_server(url: URL, allowed: AllowedSources) -> str | None:
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="The administrator of this server can allow folders with LECTERN_FOLDERS.",
             )
-    elif (
-        not url.host or url.query.keys() - PLAIN_OPTIONS
-    ):  # other options could open or send files of this machine
+    elif not url.host or url.query.keys() - PLAIN_OPTIONS:
+        # other options could open or send files of this machine
         raise InputError(
             "The address of the database may contain a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",

@@ -24,14 +24,13 @@ CREATE TABLE IF NOT EXISTS paces (
 """
 
 # Costs before the first measurement. Those of pictures include text recognition.
-GUESSES = {"read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05,
-           "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "read.png": 6e-6, "text.png": 0.002,
-           "read.jpg": 6e-6, "text.jpg": 0.002}  # fmt: skip
-WINDOWS = {
-    "read": 10_000_000,
-    "text": 10_000_000,
-    "embed": 150_000,
-}  # bytes or characters; older work counts less and less
+GUESSES = {
+    "read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3,
+    "text.pptx": 0.05, "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3,
+    "read.png": 6e-6, "text.png": 0.002, "read.jpg": 6e-6, "text.jpg": 0.002,
+}  # fmt: skip
+# bytes or characters; older work counts less and less
+WINDOWS = {"read": 10_000_000, "text": 10_000_000, "embed": 150_000}
 GUESS_SHARE = 0.005  # weight of a guess, as a share of the window
 FILE_SECONDS = 0.1  # for the smallest file
 USUAL_SHARE = 0.05  # weight of the usual pace, as a share of the file
@@ -102,13 +101,11 @@ class TimeLeft:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._usual, self._later = costs.file(
-            name, size
-        )  # seconds: of reading, and of the steps after the current one
+        # seconds: of reading, and of the steps after the current one
+        self._usual, self._later = costs.file(name, size)
         self._usual_share = USUAL_SHARE if size else 0.0  # The size of a file is unknown while it is fetched.
-        self._most = (
-            0.99 if "embed" in costs.sums else 0.2
-        )  # of the bar for reading, because embedding may take long
+        # of the bar for reading, because embedding may take long
+        self._most = 0.99 if "embed" in costs.sums else 0.2
         self._clock = clock
         self._began = self._progressed = clock()
         self._step = self._usual  # seconds that the current step needed at the last progress

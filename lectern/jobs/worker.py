@@ -218,9 +218,8 @@ class Worker:
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
             for put_document, read in zip(put_documents, reads, strict=True):
-                if not self._files.claimed.sign(
-                    read.file.id, self._name
-                ):  # stopped, deleted or another worker's
+                # stopped, deleted or another worker's
+                if not self._files.claimed.sign(read.file.id, self._name):
                     self._files.claimed.halt(read.file.id, self._name)
                 elif is_current:
                     put_document()
@@ -303,13 +302,11 @@ class Worker:
 
         def note(step: Step) -> None:
             with self._files.transaction() as db:
-                remember(
-                    db, "embed", step.seconds, step.characters
-                )  # at once, for the estimates of queued files
+                # at once, for the estimates of queued files
+                remember(db, "embed", step.seconds, step.characters)
                 lease.estimate_embedding(step.characters_left, read_costs(db))
-                if (
-                    step.vectors and step.characters_left and len(reads) == 1
-                ):  # the last ones go into the store at once
+                # the last ones go into the store at once
+                if step.vectors and step.characters_left and len(reads) == 1:
                     drafts.keep(reads[0].file.id, step.vectors)
                 lease.report(Stage.EMBEDDING, step.done, len(nodes))
 
@@ -332,9 +329,8 @@ class Worker:
         path = lease.run(lambda: self._files.location(file))
         for old in path.parent.glob("unpacked-*"):  # of workers that were killed
             shutil.rmtree(old, ignore_errors=True)
-        into = (
-            path.parent / f"unpacked-{new_id()[:8]}"
-        )  # A worker that has lost the zip cannot delete this folder.
+        # A worker that has lost the zip cannot delete this folder.
+        into = path.parent / f"unpacked-{new_id()[:8]}"
         try:
             members = unpack_isolated(
                 path,
@@ -353,9 +349,8 @@ class Worker:
                 outcomes.append(self._add_member(file, lease, member, settings))
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        with self._files.remove_with(
-            file.id, worker=lease.worker
-        ) as removed:  # in one transaction with the notes about it
+        # in one transaction with the notes about it
+        with self._files.remove_with(file.id, worker=lease.worker) as removed:
             if not removed:
                 raise Cancelled  # stopped, deleted or replaced at the last moment
             notes = [member.error for member in members if isinstance(member.error, PassedOverError)]
@@ -418,9 +413,8 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    where = os.environ.pop(
-        DATABASE, folder
-    )  # removed, because processes that read files must not inherit a password
+    # removed, because processes that read files must not inherit a password
+    where = os.environ.pop(DATABASE, folder)
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
     small, worker, stuck = (
@@ -479,9 +473,8 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    os._exit(
-        0
-    )  # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
+    # Safe at any moment: unfinished work is claimed again, and the processes that read files end too.
+    os._exit(0)
 
 
 if __name__ == "__main__":

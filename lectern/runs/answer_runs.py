@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from lectern.ask.per_document import AnswerPerDocument
 from lectern.explain.source_view import locate_quotes
 from lectern.library import Library
 from lectern.runs.call_in_flight import CallInFlight, CallWatch, ReadPrompts
+from lectern.runs.shared_passages import SharedPassages
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.extractive.fixed_replies import NOTHING_FOUND
@@ -139,12 +139,8 @@ class Run:
                 self._fail(Problem.of(error))
             except Exception:  # a bug must end the answer, or the screen waits forever
                 logger.exception("answer %s failed", self.message_id)
-                self._fail(
-                    Problem(
-                        "The answer could not be finished.",
-                        "Try again. If it happens again, please report it.",
-                    )
-                )
+                hint = "Try again. If it happens again, please report it."
+                self._fail(Problem("The answer could not be finished.", hint))
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # its steps have ended only now
                 self._library.conversations.save_trace(self.message_id, self._answering.trace)
@@ -153,9 +149,8 @@ class Run:
 
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
-        llm = self._library.llm(
-            extractive=self._ask.extractive
-        )  # now, because the settings may change during the answer
+        # now, because the settings may change during the answer
+        llm = self._library.llm(extractive=self._ask.extractive)
         self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
             self._ask = self._same.add_to(self._ask)
@@ -189,11 +184,9 @@ class Run:
         if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
-        question = (
-            condensed_question(self._answering.trace if self._answering else None) or self._ask.question
-        )
+        condensed = condensed_question(self._answering.trace if self._answering else None)
         try:
-            answer = self._library.answer_check.check(question, self.text, passages)
+            answer = self._library.answer_check.check(condensed or self._ask.question, self.text, passages)
         except RagError as error:  # the answer is complete, and the check on demand tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
@@ -218,9 +211,8 @@ class Run:
         calls = trace.spans("llm")
         self._read_prompts.add(trace)
         condensed = condensed_question(trace)
-        corrected = next(
-            (str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None
-        )
+        retrievals = trace.spans("retrieve")
+        corrected = next((str(step.facts["meant"]) for step in retrievals if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
         free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
@@ -265,12 +257,8 @@ class Run:
                 if state == "stopped" and self._answering is not None and not self.text:
                     self.text, nodes = self._answering.so_far()  # the texts of its steps
                     self._cite(nodes)
-                if (
-                    state == "stopped"
-                    and self._model is not None
-                    and not self._model.is_extractive
-                    and not self.rows
-                ):
+                written = self._model is not None and not self._model.is_extractive
+                if state == "stopped" and written and not self.rows:
                     self._attributed = _cite_quotes(self.text, self.sources)
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._collect_facts(state)
@@ -344,37 +332,6 @@ def _may_pass(error: StoreError) -> bool:
     return error.retryable or isinstance(error, NoRoomError)
 
 
-class SharedPassages:
-    """The passages that all answers of a comparison use. The first answer retrieves them."""
-
-    def __init__(self, library: Library, conversation_id: str) -> None:
-        self._library = library
-        self._conversation_id = conversation_id
-        self._lock = threading.Lock()
-        self._node_ids: Future[tuple[str, ...]] = Future()
-
-    def add_to(self, ask: Ask) -> Ask:
-        """The ask with exactly these passages. A RagError of the retrieval is raised for each answer."""
-        with self._lock:
-            if not self._node_ids.done():
-                try:
-                    self._node_ids.set_result(
-                        tuple(source.node_id for source in self._read() or self._retrieve(ask))
-                    )
-                except RagError as error:
-                    self._node_ids.set_exception(error)
-        return replace(ask, node_ids=self._node_ids.result())
-
-    def _read(self) -> Sequence[Source]:
-        question = self._library.conversations.messages(self._conversation_id)[:1]
-        return [source for message in question for source in message.sources]
-
-    def _retrieve(self, ask: Ask) -> Sequence[Source]:
-        sources = build_sources(self._library.passages(ask))
-        self._library.conversations.save_sources(self._conversation_id, sources)
-        return sources
-
-
 class AnswerRuns:
     """The runs of this process. A conversation has at most one run, in all processes; in a comparison, each
     answer has at most one."""
@@ -442,11 +399,8 @@ class AnswerRuns:
 
     def all(self, conversation_id: str) -> list[Run]:
         """The current runs of a comparison."""
-        return [
-            run
-            for run in list(self._runs.values())
-            if run.conversation_id == conversation_id and not run.is_finished
-        ]
+        runs = (run for run in list(self._runs.values()) if run.conversation_id == conversation_id)
+        return [run for run in runs if not run.is_finished]
 
     def stop(self, message_id: str) -> None:
         """Stop an answer, of this or another process, with its text so far."""
@@ -501,9 +455,8 @@ class AnswerRuns:
     def _must_be_free(self, conversation_id: str) -> None:
         """AlreadyAnsweringError. Call it in the transaction that begins the next answer, so that no other
         process does too."""
-        if self.get(conversation_id) is not None or self._library.conversations.being_answered(
-            conversation_id
-        ):
+        being_answered = self._library.conversations.being_answered
+        if self.get(conversation_id) is not None or being_answered(conversation_id):
             raise AlreadyAnsweringError
 
     def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
@@ -515,11 +468,7 @@ class AnswerRuns:
                 break
             if message.role == "user":
                 question = message
-            elif (
-                question is not None
-                and message.state in ANSWERED
-                and message.text not in ("", *NOTHING_FOUND.values())
-            ):
+            elif question and message.state in ANSWERED and message.text not in ("", *NOTHING_FOUND.values()):
                 history.append(ChatMessage(MessageRole.USER, question.text))
                 history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
                 question = None

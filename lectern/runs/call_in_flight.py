@@ -96,10 +96,8 @@ class CallWatch(Listener):
     def _count(self, call: Span) -> int:
         if self._counted[0] is not call:
             unread = self._llm.count_tokens(self._read_prompts.unread(call))
-            self._counted = (
-                call,
-                max(unread, 1),
-            )  # of a prompt that is in its cache, a server reads the end again
+            # of a prompt that is in its cache, a server reads the end again
+            self._counted = call, max(unread, 1)
         return self._counted[1]
 
 

@@ -153,13 +153,10 @@ class Replays:
         self._runs = runs
         self._lock = threading.Lock()
         self._stops: dict[str, threading.Event] = {}  # by conversation
-        self._prices: tuple[Hashable, dict[tuple[str, str], Price]] = (
-            None,
-            {},
-        )  # by message and mode, for one basis
-        self._steps: dict[
-            str, Steps
-        ] = {}  # by message, because a complete answer of a replay does not change
+        # by message and mode, for one basis
+        self._prices: tuple[Hashable, dict[tuple[str, str], Price]] = (None, {})
+        # by message, because a complete answer of a replay does not change
+        self._steps: dict[str, Steps] = {}
 
     def questions(self, conversation_id: str) -> tuple[Ask, ...]:
         """The questions of a conversation that have an answer."""

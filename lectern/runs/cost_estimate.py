@@ -47,11 +47,8 @@ SKIM_FACTOR = 0.16  # time for such a further token, relative to a close one; me
 PASSAGE_FACTOR = 1.3  # Size of a passage with its number and place, in sizes of a passage.
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
-_SAME_CALLS = (
-    ResponseMode.SIMPLE_SUMMARIZE,
-    ResponseMode.GENERATION,
-    ResponseMode.NO_TEXT,
-)  # for any number of passages
+# for any number of passages
+_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)
 
 
 def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:

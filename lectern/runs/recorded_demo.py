@@ -17,7 +17,8 @@ from pathlib import Path
 
 from lectern.jobs.intake import SAMPLE
 from lectern.library import Library
-from lectern.runs.answer_runs import AnswerRuns, Run, SharedPassages
+from lectern.runs.answer_runs import AnswerRuns, Run
+from lectern.runs.shared_passages import SharedPassages
 from lectern.schema import AnswerFacts, Ask, Message, Price, Source, State
 from ragcore.errors import DamagedFileError
 from ragcore.extractive.sentence_support import CheckedSentence

@@ -1,6 +1,6 @@
 """Translates the screens. Every visible text goes through `_` or `ngettext`.
 
-_("Nothing was found in {name}.").format(name=label(file.name))      # the text is a literal, never an f-string
+_("Nothing was found in {name}.").format(name=label(file.name))  # the text is a literal, never an f-string
 ngettext("{number} file", "{number} files", number).format(number=numeral(number))
 
 The translations are `locales/<language>.po`; `python -m tests.catalogues` updates them. A text without a

@@ -268,17 +268,14 @@ def file_facts(file: FileRow) -> str:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *size_fact])
     parts = [_("Skipped") if file.passed_over else stages()[file.stage]]
-    if (
-        file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path)
-    ):  # bytes, also during a download
+    # bytes, also during a download
+    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
         parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
-    if file.seconds_left is not None and file.stage in (
-        Stage.READING,
-        Stage.EMBEDDING,
-    ):  # the wait is part of the total
+    # the wait is part of the total
+    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *size_fact])
 
@@ -401,9 +398,8 @@ def answer_facts(facts: AnswerFacts) -> str:
         parts.append(readings()[facts.reading].label)
     parts.append(mode_label(facts.mode))
     parts += cost_facts(facts)
-    if (
-        facts.passages_used and facts.mode != "generation"
-    ):  # "generation" finds passages but does not read them
+    # "generation" finds passages but does not read them
+    if facts.passages_used and facts.mode != "generation":
         parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)

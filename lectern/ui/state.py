@@ -57,9 +57,8 @@ class AddressState:
     """The addresses of the pages. A page may be newer than its address, or the reverse: see
     lectern.ui.navigation."""
 
-    last: dict[str, str] = field(
-        default_factory=dict
-    )  # the last id of each parameter; "p": the panel of the last page
+    # the last id of each parameter; "p": the panel of the last page
+    last: dict[str, str] = field(default_factory=dict)
     changed_at: float = 0.0  # when an address last changed its id, on the monotonic clock
     page: str = ""  # the last one
     letter: str = ""  # the parameter of that page's id, once it is in the address
@@ -83,9 +82,8 @@ class AnswersState:
     checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of the checked answers, by id
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by answer id
     explaining: str = ""  # the answer with a new thumb, which the person may explain
-    analyses: dict[str, Future[Any]] = field(
-        default_factory=dict
-    )  # analyses, finished or running: see lectern.ui.analyses
+    # analyses, finished or running: see lectern.ui.analyses
+    analyses: dict[str, Future[Any]] = field(default_factory=dict)
     awaited: str = ""  # the conversation with a running answer at the last run
     ended: float = 0.0  # when the last running answer ended, in seconds since the epoch
 
@@ -98,9 +96,8 @@ class ChatState:
     more_listed: int = 0  # additional conversations in the sidebar
     list_acts: int = 0  # counts the clicks in that list
     go_to_chat: bool = False  # after a question on another page
-    declined_model: set[str] = field(
-        default_factory=set
-    )  # the conversations where the person declined a language model
+    # the conversations where the person declined a language model
+    declined_model: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -193,17 +190,13 @@ class Session:
     appearance: str | None = None  # "light", "dark" or "", the browser's, if it was chosen in this tab
     index: str = "main"  # the open index, see lectern.indexes
     panel: str = ""  # the open side panel: "kind.message", or "kind.message.number"
-    turned: tuple[str, int, str] = (
-        "",
-        0,
-        "",
-    )  # the page that a person turned to in a panel: the panel, its index, its label
+    # the page that a person turned to in a panel: the panel, its index, its label
+    turned: tuple[str, int, str] = ("", 0, "")
     problem: Problem | None = None  # the error of the last question
     notice: str = ""  # the next toast
     confirm: Confirm | None = None  # what needs the person's consent
-    being_read: set[str] = field(
-        default_factory=set
-    )  # the files that the progress bar in the sidebar counts, finished or not
+    # the files that the progress bar in the sidebar counts, finished or not
+    being_read: set[str] = field(default_factory=set)
     reading_bar: DeltaGenerator | None = None  # that bar
     address: AddressState = field(default_factory=AddressState)
     ask: AskState = field(default_factory=AskState)
@@ -233,9 +226,8 @@ def open_index(index_id: str) -> None:
     )
     fill_widget("_session", anew)
     _run.context = None
-    forget_widgets(
-        *[key for key in map(str, st.session_state) if key.endswith("_files")]
-    )  # they belong to the other index
+    # they belong to the other index
+    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])
 
 
 class _Run(threading.local):

@@ -26,7 +26,7 @@ from ragcore.chat_engine.base import (
 )
 from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import ConfigError
-from ragcore.llms.base import LLM, Generation, LLMCall, Stream
+from ragcore.llms.base import LLM, Generation, LLMCall, Pieces, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import span, start, stream_in
@@ -255,14 +255,11 @@ class Agent(ChatEngine):
         """Yields the pieces that belong to an answer. Returns the generation and the text that was
         yielded."""
         streamed = ""
-        with closing(pieces):
-            while True:
-                try:
-                    piece = next(pieces)
-                except StopIteration as stop:
-                    return stop.value, streamed
+        with closing(Pieces(pieces)) as stream:
+            for piece in stream:
                 streamed += piece
                 yield piece
+            return stream.result, streamed
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         return self._reply_of(self._task(message, history, None))
@@ -330,9 +327,8 @@ class Agent(ChatEngine):
         passages. If it still answers nothing, the last result is the answer."""
         results: dict[str, None] = {}  # as an ordered set
         for done in task.rounds:
-            for output, result in zip(
-                done.outputs, done.observations, strict=False
-            ):  # a call without a tool has no output
+            # a call without a tool has no output
+            for output, result in zip(done.outputs, done.observations, strict=False):
                 if not output.is_error:
                     results[result] = None
         answer = ""

@@ -23,7 +23,7 @@ from ragcore.agent.react_reply import (
     thought_in,
 )
 from ragcore.extractive.fixed_replies import NOT_LOOKED_UP, in_language_of
-from ragcore.llms.base import Generation, LLMCall, Stream
+from ragcore.llms.base import Generation, LLMCall, Pieces, Stream
 from ragcore.llms.text_tool_calls import calls_in, may_be_calls
 from ragcore.prompts.prompt import Passage, Prompt, Variables
 from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation, unreadable
@@ -92,16 +92,14 @@ class ReActAgent(Agent):
     def _stream_answer(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
         text = streamed = ""
         may_reject = _must_look_first(task)
-        with closing(pieces):
-            while True:
-                try:
-                    text += next(pieces)
-                except StopIteration as stop:
-                    return stop.value, streamed
+        with closing(Pieces(pieces)) as stream:
+            for piece in stream:
+                text += piece
                 answer = "" if may_reject or may_be_calls(text) else answer_so_far(text)
                 more = answer[len(streamed) :] if answer.startswith(streamed) else ""
                 streamed += more
                 yield more
+            return stream.result, streamed
 
 
 def _must_look_first(task: Task) -> bool:

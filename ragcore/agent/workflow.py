@@ -36,6 +36,7 @@ from ragcore.agent.workflow_events import (
     ToolCall,
     ToolCallResult,
 )
+from ragcore.agent.workflow_tools import HANDOFF, call_tool, handoff_tool, read_scratchpad, write_scratchpad
 from ragcore.errors import ConfigError, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory import ChatMemoryBuffer
@@ -45,28 +46,18 @@ from ragcore.prompts.templates import PromptTemplate
 from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
-from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import (
-    ArgumentsError,
-    BaseTool,
-    FunctionTool,
-    ToolOutput,
-    ToolSelection,
-    as_tools,
-    check_arguments,
-)
+from ragcore.tools import BaseTool, ToolOutput, ToolSelection, as_tools
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
-    "AgentInput", "AgentOutput", "AgentStream", "AgentStreamStructuredOutput", "AgentWorkflow", "AgentWorkflowStartEvent",
-    "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
+    "AgentInput", "AgentOutput", "AgentStream", "AgentStreamStructuredOutput", "AgentWorkflow",
+    "AgentWorkflowStartEvent", "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall",
+    "ToolCallResult",
 ]  # fmt: skip
 
-__path__: list[
-    str
-] = []  # so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
+# so that `ragcore.inner_paths` can import ragcore.agent.workflow.base_agent and others
+__path__: list[str] = []
 MAX_ITERATIONS = 20
-HANDOFF = "handoff"
 STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"
 HANDOFF_PROMPT = (
     "Hand the conversation over to another agent that can do more for the user.\nThe agents are:\n"
@@ -168,17 +159,15 @@ class AgentWorkflow(PromptMixin, Workflow):
         )
         return super().run(ctx=ctx, start_event=event)
 
-    # --- the steps
-    # ------------------------------------------------------------------------------------------------------
+    # --- the steps ------------------------------------------------------------------------------------------
 
     @step
     async def begin(self, ctx: Context, ev: AgentWorkflowStartEvent) -> _Turn:
         """Take the message into the conversation."""
         store = ctx.store
         if ev.memory is not None or await store.get("memory", default=None) is None:
-            await store.set(
-                "memory", ev.memory or ChatMemoryBuffer.from_defaults(llm=self.agents[self.root_agent].llm)
-            )
+            llm = self.agents[self.root_agent].llm
+            await store.set("memory", ev.memory or ChatMemoryBuffer.from_defaults(llm=llm))
         if await store.get("state", default=None) is None:
             await store.set("state", dict(self.initial_state))
         memory = await store.get("memory")
@@ -197,7 +186,7 @@ class AgentWorkflow(PromptMixin, Workflow):
         await store.set("rounds", 0)
         await store.set("max_iterations", ev.max_iterations or MAX_ITERATIONS)
         await store.set("early_stopping_method", ev.early_stopping_method or self.early_stopping_method)
-        await _write_scratchpad(ctx, [])
+        await write_scratchpad(ctx, [])
         return _Turn()
 
     @step
@@ -213,15 +202,15 @@ class AgentWorkflow(PromptMixin, Workflow):
                 f"{agent.name} has not answered after {most} rounds.", hint="Raise max_iterations of run()."
             )
         tools = [] if last else await self._tools_of(agent, await store.get("user_msg_str"))
-        memory, scratchpad = await store.get("memory"), await _read_scratchpad(ctx)
+        memory, scratchpad = await store.get("memory"), await read_scratchpad(ctx)
         system = [ChatMessage(MessageRole.SYSTEM, agent.system_prompt)] if agent.system_prompt else []
         messages = [*system, *await memory.aget()]
         ctx.write_event_to_stream(AgentInput(input=[*messages, *scratchpad], current_agent_name=agent.name))
         output = await agent.take_step(ctx, messages, scratchpad, tools)
-        await _write_scratchpad(ctx, [*scratchpad, output.response])
+        await write_scratchpad(ctx, [*scratchpad, output.response])
         ctx.write_event_to_stream(output)
         if output.retry_messages:
-            await _write_scratchpad(ctx, [*scratchpad, *output.retry_messages])
+            await write_scratchpad(ctx, [*scratchpad, *output.retry_messages])
             return _Turn()
         if not output.tool_calls:
             return await self._end(ctx, agent, output)
@@ -236,35 +225,21 @@ class AgentWorkflow(PromptMixin, Workflow):
     async def call(self, ctx: Context, ev: ToolCall) -> _Called:
         """Call one tool."""
         agent = self.agents[await ctx.store.get("current_agent_name")]
-        tools = {
-            tool.metadata.name: tool
-            for tool in await self._tools_of(agent, await ctx.store.get("user_msg_str"))
-        }
-        ctx.write_event_to_stream(
-            ToolCall(**{name: getattr(ev, name) for name in ("tool_id", "tool_name", "tool_kwargs")})
-        )
+        usable = await self._tools_of(agent, await ctx.store.get("user_msg_str"))
+        tools = {tool.metadata.name: tool for tool in usable}
+        called = {"tool_id": ev.tool_id, "tool_name": ev.tool_name, "tool_kwargs": ev.tool_kwargs}
+        ctx.write_event_to_stream(ToolCall(**called))
         tool = tools.get(ev.tool_name)
         if tool is None:
             known = ", ".join(tools) or "none"
-            output = ToolOutput(
-                f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.",
-                ev.tool_name,
-                is_error=True,
-            )
+            text = f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}."
+            output = ToolOutput(text, ev.tool_name, is_error=True)
         else:
-            output = await _output_of(tool, ev.tool_kwargs, ctx)
+            output = await call_tool(tool, ev.tool_kwargs, ctx)
         direct = tool is not None and tool.metadata.return_direct and not output.is_error
-        result = _Called(
-            tool_id=ev.tool_id,
-            tool_name=ev.tool_name,
-            tool_kwargs=ev.tool_kwargs,
-            tool_output=output,
-            return_direct=direct,
-        )
-        ctx.write_event_to_stream(
-            ToolCallResult(**{name: getattr(result, name) for name in ToolCallResult.model_fields})
-        )
-        return result
+        result = {**called, "tool_output": output, "return_direct": direct}
+        ctx.write_event_to_stream(ToolCallResult(**result))
+        return _Called(**result)
 
     @step
     async def collect(self, ctx: Context, ev: _Called) -> _Turn | StopEvent | None:
@@ -278,25 +253,23 @@ class AgentWorkflow(PromptMixin, Workflow):
         results = [each for each in collected if isinstance(each, _Called)]
         results.sort(key=lambda result: calls.index(result.tool_id))
         agent = self.agents[await store.get("current_agent_name")]
-        scratchpad = [*await _read_scratchpad(ctx), *agent.observations(results)]
-        await _write_scratchpad(ctx, scratchpad)
-        direct = next(
-            (result for result in results if result.return_direct and result.tool_name != HANDOFF), None
-        )
-        if direct is not None:
+        scratchpad = [*await read_scratchpad(ctx), *agent.observations(results)]
+        await write_scratchpad(ctx, scratchpad)
+        directs = (result for result in results if result.return_direct and result.tool_name != HANDOFF)
+        if (direct := next(directs, None)) is not None:
             answer = ChatMessage(MessageRole.ASSISTANT, direct.tool_output.content)
-            await _write_scratchpad(ctx, [*scratchpad, answer])
+            await write_scratchpad(ctx, [*scratchpad, answer])
             return await self._end(ctx, agent, AgentOutput(response=answer, current_agent_name=agent.name))
         if (following := await store.get("next_agent", default=None)) is not None:
             await (await store.get("memory")).aput_messages(agent.messages_to_remember(scratchpad))
-            await _write_scratchpad(ctx, [])
+            await write_scratchpad(ctx, [])
             await store.set("current_agent_name", following)
             await store.set("next_agent", None)
         return _Turn()
 
     async def _end(self, ctx: Context, agent: BaseWorkflowAgent, output: AgentOutput) -> StopEvent:
         memory = await ctx.store.get("memory")
-        await memory.aput_messages(agent.messages_to_remember(await _read_scratchpad(ctx)))
+        await memory.aput_messages(agent.messages_to_remember(await read_scratchpad(ctx)))
         output.tool_calls = []
         if self.structured_output_fn is not None and self.output_cls is None:
             form = self.structured_output_fn(await memory.aget())
@@ -318,17 +291,10 @@ class AgentWorkflow(PromptMixin, Workflow):
             for name, each in self.agents.items()
             if name != agent.name and (agent.can_handoff_to is None or name in agent.can_handoff_to)
         }
-        return [*tools, self._handoff_to(others)] if others else tools
-
-    def _handoff_to(self, others: Mapping[str, str]) -> FunctionTool:
-        async def handoff(ctx: Context, to_agent: str, reason: str) -> str:
-            if to_agent not in others:
-                return f"There is no agent {to_agent!r} to hand over to. The agents are: {', '.join(others)}."
-            await ctx.store.set("next_agent", to_agent)
-            return self.handoff_output_prompt.format(to_agent=to_agent, reason=reason)
-
-        described = self.handoff_prompt.format(agent_info=json.dumps(dict(others), ensure_ascii=False))
-        return FunctionTool.from_defaults(async_fn=handoff, name=HANDOFF, description=described)
+        if not others:
+            return tools
+        described = self.handoff_prompt.format(agent_info=json.dumps(others, ensure_ascii=False))
+        return [*tools, handoff_tool(others, described, self.handoff_output_prompt)]
 
 
 class BaseWorkflowAgent(AgentWorkflow):
@@ -346,16 +312,13 @@ class BaseWorkflowAgent(AgentWorkflow):
         can_handoff_to: Sequence[str] | None = None,
         llm: LLM | None = None,
         initial_state: Mapping[str, Any] | None = None,
-        state_prompt: str | PromptTemplate = STATE_PROMPT,
-        output_cls: type[BaseModel] | None = None,
-        structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
+        *,
         streaming: bool = True,
-        early_stopping_method: str = "force",
-        timeout: float | None = None,
-        verbose: bool = False,
+        **options: Any,
     ) -> None:
         """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an
-        AgentWorkflow, None for all of them. Without `streaming` the answer is one AgentStream event."""
+        AgentWorkflow, None for all of them. Without `streaming` the answer is one AgentStream event. The
+        other options are those of AgentWorkflow."""
         self.name, self.description, self.system_prompt = name, description, system_prompt
         self.tools: list[BaseTool] = as_tools(tools or ())
         if any(tool.metadata.name == HANDOFF for tool in self.tools):
@@ -364,16 +327,7 @@ class BaseWorkflowAgent(AgentWorkflow):
             )
         self.tool_retriever, self.can_handoff_to, self.streaming = tool_retriever, can_handoff_to, streaming
         self.llm = services(llm).llm
-        super().__init__(
-            [self],
-            initial_state,
-            state_prompt=state_prompt,
-            output_cls=output_cls,
-            structured_output_fn=structured_output_fn,
-            early_stopping_method=early_stopping_method,
-            timeout=timeout,
-            verbose=verbose,
-        )
+        super().__init__([self], initial_state, **options)
 
     async def take_step(
         self,
@@ -388,10 +342,9 @@ class BaseWorkflowAgent(AgentWorkflow):
 
     def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         """The results of tools as the model sees them."""
+        role = MessageRole.TOOL
         return [
-            ChatMessage(
-                MessageRole.TOOL, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id}
-            )
+            ChatMessage(role, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id})
             for each in results
         ]
 
@@ -417,10 +370,8 @@ class FunctionAgent(BaseWorkflowAgent):
     ) -> None:
         """As BaseWorkflowAgent; `initial_tool_choice` is the tool that must be called first."""
         super().__init__(*args, **options)
-        self.initial_tool_choice, self.allow_parallel_tool_calls = (
-            initial_tool_choice,
-            allow_parallel_tool_calls,
-        )
+        self.initial_tool_choice = initial_tool_choice
+        self.allow_parallel_tool_calls = allow_parallel_tool_calls
 
     async def take_step(
         self,
@@ -517,46 +468,11 @@ class ReActAgent(BaseWorkflowAgent):
         if isinstance(read, ActionReasoningStep):
             call = ToolSelection(new_id(), read.action, read.action_input)
             return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
-        return AgentOutput(
-            response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name
-        )
+        answer = ChatMessage(MessageRole.ASSISTANT, read.response)
+        return AgentOutput(response=answer, current_agent_name=self.name)
 
     def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
 
     def messages_to_remember(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
         return list(scratchpad[-1:])
-
-
-async def _read_scratchpad(ctx: Context) -> list[ChatMessage]:
-    """The messages of the model and the tools in this run."""
-    return [message_from_dict(message) for message in await ctx.store.get("scratchpad")]
-
-
-async def _write_scratchpad(ctx: Context, messages: Sequence[ChatMessage]) -> None:
-    await ctx.store.set(
-        "scratchpad", [message_to_dict(message) for message in messages]
-    )  # a context must fit JSON
-
-
-async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
-    """The tool's result; an error becomes a result. The tool receives the context if it has a parameter for
-    it."""
-    try:
-        values = check_arguments(tool.metadata, arguments)
-    except ArgumentsError as error:
-        return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
-    if (name := getattr(tool, "ctx_param_name", None)) is not None:
-        values[name] = ctx
-    try:
-        return await tool.acall(**values)
-    except Exception as error:  # the model sees any error of a tool as its result, and may go on
-        if type(error).__module__.startswith("workflows"):  # a step waits for an event by raising
-            raise
-        return ToolOutput(
-            f"Error: {error or type(error).__name__}",
-            tool.metadata.name,
-            {"kwargs": arguments},
-            error,
-            is_error=True,
-        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, get_memory, system_and_prefix
 from ragcore.llms.base import LLM
@@ -141,29 +141,16 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     def from_defaults(
         cls,
         retriever: Retriever,
-        llm: LLM | None = None,
-        chat_history: Sequence[ChatMessage] | None = None,
-        memory: ChatMemoryBuffer | None = None,
-        system_prompt: str | None = None,
-        prefix_messages: Sequence[ChatMessage] | None = None,
-        node_postprocessors: Sequence[NodePostprocessor] | None = None,
+        *args: Any,
         condense_prompt: Wording | None = None,
         skip_condense: bool = False,
         context_prompt: Wording | None = None,
         verbose: bool = False,
+        **options: Any,
     ) -> Self:
         """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template`
-        of `context`."""
-        engine = super().from_defaults(
-            retriever,
-            llm,
-            chat_history,
-            memory,
-            system_prompt,
-            prefix_messages,
-            node_postprocessors,
-            context_prompt,
-        )
+        of `ContextChatEngine`, whose other arguments are those of this engine too."""
+        engine = super().from_defaults(retriever, *args, context_template=context_prompt, **options)
         wording = replace_prompt(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording
         engine.verbose = verbose

@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from ragcore.components import TransformComponent
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
 from ragcore.observe import Span, span
-from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
+from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode, Vector, Vectors
 
 logger = logging.getLogger(__name__)
 

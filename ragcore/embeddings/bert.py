@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,8 +19,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
+from ragcore.schema import Vectors
 
 _NAMES = (  # of a tensor in the file, and here
     (r"^embeddings\.LayerNorm", "norm"),
@@ -113,9 +111,8 @@ class _Layer(torch.nn.Module):
         """`rows` (n, longest, d), `mask` (n, 1, 1, longest), True where there is a token -> (n, longest,
         d)"""
         query, key, value = (self._by_head(part(rows)) for part in (self.query, self.key, self.value))
-        attended = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask
-        )  # (n, heads, longest, d / heads)
+        # (n, heads, longest, d / heads)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         rows = self.attended_norm(rows + self.attended(attended.transpose(1, 2).flatten(2)))
         outer: torch.Tensor = self.outer_norm(rows + self.outer(F.gelu(self.inner(rows))))
         return outer

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragcore.embeddings.base import BaseEmbedding
 from ragcore.observe import Span
+from ragcore.schema import Vectors
 from ragcore.text.keywords import content_words
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 
 class HashEmbedding(BaseEmbedding):

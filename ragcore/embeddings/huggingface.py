@@ -15,6 +15,7 @@ from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
 from ragcore.observe import span
+from ragcore.schema import Vectors
 from ragcore.text.tokens import slices
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ragcore.embeddings.bert import BertEncoder
     from ragcore.embeddings.torch_device import Placed
     from ragcore.observe import Span
-    from ragcore.schema import Vectors
 
 BATCH_TOKENS = 1024  # padded tokens in one pass through the model
 BATCH_TOKENS_ELSEWHERE = 8192  # on other devices than the processor, which would be idle with fewer
@@ -156,9 +156,8 @@ class _LoadedModel:
             self._encoder = Tokenizer.from_str(original.to_str())
             self._encoder.no_truncation()
             self._encoder.no_padding()
-        self._room = (model.max_seq_length or WINDOW) - len(
-            self._encoder.encode("").ids
-        )  # without special tokens
+        # without special tokens
+        self._room = (model.max_seq_length or WINDOW) - len(self._encoder.encode("").ids)
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
@@ -239,9 +238,8 @@ class _LoadedModel:
         import numpy as np
 
         encoding = self._encoder.encode(part)
-        own = [
-            at for at, special in enumerate(encoding.special_tokens_mask) if not special
-        ]  # without special tokens
+        # without special tokens
+        own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
         norms = np.linalg.norm(states[own], axis=1, keepdims=True)
         rows: Vectors = np.asarray(states[own] / np.where(norms > 0, norms, 1), np.float32)
         return Tokens(part, [encoding.offsets[at] for at in own], rows)

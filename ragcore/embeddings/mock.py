@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragcore.embeddings.base import BaseEmbedding
 from ragcore.observe import Span
+from ragcore.schema import Vectors
 from ragcore.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 
 class MockEmbedding(BaseEmbedding):

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 BLOCK = np.dtype([("scale", "<f2"), ("weights", "u1", 16)])
 FOUR_BITS = 1  # the kind of a tensor in blocks; the others are float32
 
-_SIZES = struct.Struct(
-    "<8x7if4x"
-)  # behind the magic number and the version; before the weights of a block, which are 32
-_VOCABULARY = struct.Struct(
-    "<5iQ"
-)  # number of pieces, the ids of <s>, </s>, <pad> and <unk>, bytes of all pieces
+# behind the magic number and the version; before the weights of a block, which are 32
+_SIZES = struct.Struct("<8x7if4x")
+# number of pieces, the ids of <s>, </s>, <pad> and <unk>, bytes of all pieces
+_VOCABULARY = struct.Struct("<5iQ")
 _NORMALIZATION = struct.Struct("<iI")  # number of characters, bytes
 _TENSOR = struct.Struct("<BI2Q")  # behind its name: kind, number of weights, place in the file, bytes
 _NAMES = {  # in the file, and in one of Hugging Face's BertModel

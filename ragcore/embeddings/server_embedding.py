@@ -9,17 +9,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ragcore.embeddings.base import BaseEmbedding
 from ragcore.errors import ContextWindowError, EmbeddingError, LLMProtocolError
 from ragcore.llms.http_client import ModelServer
 from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.observe import Span
+from ragcore.schema import Vectors
 from ragcore.text.tokens import slices
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 WINDOW = 8000  # characters, about 2000 tokens of English, which most models accept
 MIN_WINDOW = 100  # characters; a server that refuses so few refuses everything

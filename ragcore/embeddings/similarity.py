@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
+from ragcore.schema import Vector
 
 
 class SimilarityMode(str, Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from ragcore.concurrency import awaitable, run_coroutine
 from ragcore.errors import Problem
@@ -81,17 +81,10 @@ class BaseEvaluator(PromptMixin, ABC):
         second_response: str | None = None,
     ) -> EvaluationResult:
         """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
-        if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
-            parts: dict[str, Any] = {
-                "query": query,
-                "response": response,
-                "contexts": contexts,
-                "reference": reference,
-            }
-            return run_coroutine(
-                self.aevaluate(**{name: part for name, part in parts.items() if part is not None})
-            )
         case = Case(query, response, contexts, reference, second_response)
+        if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
+            parts = {name: part for name, part in asdict(case).items() if part is not None}
+            return run_coroutine(self.aevaluate(**parts))
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")
         with span("evaluate", evaluator=type(self).__name__, question=query or "") as step:

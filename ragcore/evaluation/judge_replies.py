@@ -8,9 +8,8 @@ _LABEL = (
     r"^\W*(?:(?:my |the |final |overall )*(?:verdict|answer|judge?ment|decision|winner|choice|result"
     r"|response)\W+(?:is\W+)?)?"
 )
-_YES_NO = re.compile(
-    _LABEL + r"(yes|no(?![^\S\n]+\w))\b", re.IGNORECASE
-)  # "no statement" may be the beginning of either
+# "no statement" may be the beginning of either
+_YES_NO = re.compile(_LABEL + r"(yes|no(?![^\S\n]+\w))\b", re.IGNORECASE)
 _NO = re.compile(_LABEL + r"no\b(?!\s+(?:doubt\b|question\W*[^\w\s]))", re.IGNORECASE)
 _IN_CAPITALS = re.compile(r"\b(YES|NO)\b")
 _WORSE = (

@@ -31,10 +31,8 @@ from ragcore.text.json_replies import parse_json_values
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
     prompt_attributes: ClassVar = {"eval_template": "_prompt"}
-    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = (
-        "verdict",
-        {"enum": ["YES", "NO"]},
-    )  # the part before the reason
+    # the part before the reason
+    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
@@ -105,9 +103,8 @@ class RelevancyEvaluator(_YesOrNo):
     """Whether the answer fits the question, and the passages support it.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate(
-    ...     "Who?", "A boat.", ["A red boat."]
-    ... ).score
+    >>> evaluator = RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."]))
+    >>> evaluator.evaluate("Who?", "A boat.", ["A red boat."]).score
     0.0
     """
 

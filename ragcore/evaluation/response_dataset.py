@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ragcore.concurrency import awaitable, run_coroutine, run_jobs
 from ragcore.evaluation.base import EvaluationResult
@@ -104,24 +104,14 @@ class DatasetGenerator(PromptMixin):
         documents: Sequence[Document],
         llm: LLM | None = None,
         transformations: Sequence[Transformation] | None = None,
-        num_questions_per_chunk: int = 3,
-        text_question_template: Wording = QUESTIONS,
-        text_qa_template: Wording = TEXT_QA,
-        workers: int = 4,
-        show_progress: bool = False,
+        *args: Any,
+        **options: Any,
     ) -> Self:
-        """Writes questions about the passages of the documents. None are the default transformations."""
+        """Writes questions about the passages of the documents. None are the default transformations. The
+        other arguments are those of the constructor."""
         passages = run_transformations(documents, services(llm, None, transformations).transformations)
         nodes = [node for node in passages if isinstance(node, TextNode)]
-        return cls(
-            nodes,
-            llm,
-            num_questions_per_chunk,
-            text_question_template,
-            text_qa_template,
-            workers,
-            show_progress,
-        )
+        return cls(nodes, llm, *args, **options)
 
     def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
         """All questions, or the first `num`. LLMErrors if the model fails for every passage."""
@@ -184,9 +174,8 @@ def get_results_df(
 ) -> pandas.DataFrame:
     """The mean score of each metric, a row for each of `names`. Needs pandas.
 
-    >>> get_results_df(
-    ...     [{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]
-    ... ).values.tolist()
+    >>> results = {"faithfulness": [EvaluationResult(score=1.0)]}
+    >>> get_results_df([results], ["top 2"], ["faithfulness"]).values.tolist()
     [['top 2', 1.0]]
     """
     import pandas

@@ -12,9 +12,8 @@ class SemanticSimilarityEvaluator(BaseEvaluator):
     `similarity_threshold`.
 
     >>> from ragcore.embeddings import HashEmbedding
-    >>> SemanticSimilarityEvaluator(HashEmbedding()).evaluate(
-    ...     response="Ada built it.", reference="It was Ada."
-    ... ).passing
+    >>> evaluator = SemanticSimilarityEvaluator(HashEmbedding())
+    >>> evaluator.evaluate(response="Ada built it.", reference="It was Ada.").passing
     False
     """
 

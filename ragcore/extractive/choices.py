@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Choice, Passage, ToolCard
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 CHOICE_MARGIN = 1.5  # maximum difference of log odds between the best choice and another one
 NUMBERS = 1.0  # log odds added to a tool whose arguments are exactly the numbers of the question
@@ -176,9 +174,8 @@ _BEFORE_OR_AFTER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 _NUMBER = re.compile(r"(?<![\w.])-?(?>\d+(?:[.,]\d+)*)(?!\w)")
-_PLAIN_NUMBER = re.compile(
-    r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?"
-)  # "1,5" may be one and a half, or two numbers
+# "1,5" may be one and a half, or two numbers
+_PLAIN_NUMBER = re.compile(r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _QUESTIONS = frozenset(
     ("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt")
 )

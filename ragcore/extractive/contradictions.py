@@ -78,9 +78,8 @@ def _times(text: str) -> set[tuple[str, int]]:
 
 
 _RULES = (_asks_what_is_not, _asks_with_prefix, _asks_of_another_time)
-_UNKNOWN_SCRIPT = re.compile(
-    r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]"
-)  # all but Latin letters and Chinese
+# all but Latin letters and Chinese
+_UNKNOWN_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")
 _WHAT_IS_NOT = re.compile(
     r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they"
     r"|an?)\b)|welche\w*|we[rnm]"
@@ -116,11 +115,13 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|semi|multi|inter|neo)-(\w{4,})", re.IGNORECASE)
-_MONTHS = """January Januar janvier enero, February Februar février febrero, March März mars marzo, April avril abril, May Mai
-mai mayo, June Juni juin junio, July Juli juillet julio, August août agosto, September septembre septiembre, October Oktober
-octobre octubre, November novembre noviembre, December Dezember décembre diciembre"""
-_DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles, Thursday Donnerstag
-jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado, Sunday Sonntag dimanche domingo"""
+_MONTHS = """January Januar janvier enero, February Februar février febrero, March März mars marzo,
+April avril abril, May Mai mai mayo, June Juni juin junio, July Juli juillet julio, August août agosto,
+September septembre septiembre, October Oktober octobre octubre, November novembre noviembre,
+December Dezember décembre diciembre"""
+_DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles,
+Thursday Donnerstag jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado,
+Sunday Sonntag dimanche domingo"""
 _NAMES = {
     name: (kind, number)
     for kind, names_of_all in (("month", _MONTHS), ("day", _DAYS))

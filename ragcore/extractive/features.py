@@ -10,18 +10,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.follow_up import remove_topic
 from ragcore.extractive.languages.quantities import lacks_number
 from ragcore.extractive.sentence_vectors import SentenceVectors, mean_cosine
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import Quote, introduces_list
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 FEATURES = (
     "cosine",  # of the sentence, with its heading, to the question; 0 for unrelated texts

@@ -39,12 +39,11 @@ NO_MODEL: Wordings = {
     "keine: Wählen Sie eine, "
     "die Ihre Dokumente nutzt, oder verbinden Sie in den Einstellungen ein Sprachmodell.",
     "es": "Sin un modelo de lenguaje solo puedo citar sus documentos, y este modo no lee ninguno: elija "
-    "un modo que use sus "
-    "documentos o conecte un modelo de lenguaje en los ajustes.",
+    "un modo que use sus documentos o conecte un modelo de lenguaje en los ajustes.",
     "fr": "Sans modèle de langage, je ne peux que citer vos documents, et ce mode n’en lit aucun : "
-    "choisissez un mode qui "
-    "utilise vos documents, ou connectez un modèle de langage dans les paramètres.",
-    "zh": "没有语言模型时，我只能引用您的文档，而此模式不读取任何文档：请选择使用文档的模式，或在设置中连接语言模型。",
+    "choisissez un mode qui utilise vos documents, ou connectez un modèle de langage dans les paramètres.",
+    "zh": "没有语言模型时，我只能引用您的文档，而此模式不读取任何文档：请选择使用文档的模式，"
+    "或在设置中连接语言模型。",
 }
 NO_TOOL: Wordings = {
     "en": "None of the tools can be called with this question as it is, and without a language model I "
@@ -171,7 +170,6 @@ def is_refusal(text: str) -> bool:
     text = text.strip()
     nothing = next((each for each in NOTHING_FOUND.values() if text.startswith(each)), "")
     says_nothing_about = "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
-    is_earlier = text in _EARLIER or (
-        text.startswith(_EARLIER) and "\n\n" in text
-    )  # alone, or above closest passages
+    # alone, or above closest passages
+    is_earlier = text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)
     return text in _ALL or is_closest(text) or says_nothing_about or is_earlier

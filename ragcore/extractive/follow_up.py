@@ -124,6 +124,5 @@ def _topic_words(before: str, question: str) -> str:
 _TOPIC = re.compile(r"\s*\([^()]+\)\W*$")
 _WORD = re.compile(r"[\w'’&.-]*\w")
 _CAPITALISED = r"[^\W\d_a-zà-ÿ][\w'’&.-]*\w"
-_NAME = re.compile(
-    rf"(?<=\S ){_CAPITALISED}|^{_CAPITALISED}(?= {_CAPITALISED})"
-)  # not the first of small words
+# not the first of small words
+_NAME = re.compile(rf"(?<=\S ){_CAPITALISED}|^{_CAPITALISED}(?= {_CAPITALISED})")

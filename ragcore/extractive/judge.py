@@ -120,6 +120,5 @@ def _claims(response: str) -> str:
 
 
 _NAME = r"[A-ZÀ-Þ][\w'’-]*"
-_SPECIFIC = re.compile(
-    rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$"
-)  # the first of several words is always capitalised
+# the first of several words is always capitalised
+_SPECIFIC = re.compile(rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$")

@@ -40,7 +40,8 @@ _PRESENT = {
     verb.replace(" ", "s ", 1) if " " in verb else f"{verb}s": verb
     for verb in (
         "cover", "include", "offer", "provide", "require", "contain", "protect", "open", "close", "begin",
-        "start", "end", "leave", "consist of", "depend on", "refer to", "cause", "cost", "weigh", "last", "take",
+        "start", "end", "leave", "consist of", "depend on", "refer to", "cause", "cost", "weigh", "last",
+        "take",
     )
 }  # fmt: skip
 _PAST = _regular_past(
@@ -151,9 +152,8 @@ _LEANING = re.compile(
     r"ce|cela|él|ella|esto|another|(?:the )(?:same|former|latter|above|following|other))\b|[它他她这那]",
     re.IGNORECASE,
 )
-_OWNED = re.compile(
-    r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE
-)  # by an owner in an earlier sentence
+# by an owner in an earlier sentence
+_OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)
 _ADVERBIAL = re.compile(
     r"^(?:deshalb|heut\w*|seit\w*|dar\w+|inner\w+|außer\w+|im|am|an|auf|bei|mit|nach|vor|seit|zu[mr]?"
     r"|vo[nm]|durch|für|dort|hier|dann|"
@@ -181,9 +181,8 @@ _ARTICLE = re.compile(
     r"|If|When|Before|After)"
     r"(?!\S)"
 )
-_HEADED = re.compile(
-    r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])"
-)  # a heading without an end of its own
+# a heading without an end of its own
+_HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])")
 MAX_WORDS = 7  # of a subject
 
 

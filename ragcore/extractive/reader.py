@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.spelling_correction import correct_spelling
@@ -33,9 +33,6 @@ from ragcore.text.quotable_sentences import (
     quotes_in,
     with_lists,
 )
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MAX_QUOTED = 3  # sentences of an answer
 ANSWER_MARGIN = 4.0  # maximum difference of log odds between the best sentence of an answer and another one

@@ -16,6 +16,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
@@ -30,12 +31,11 @@ from ragcore.extractive.verbatim_match import (
 )
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
-from ragcore.text.quotable_sentences import LISTED, quotes_in
+from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ragcore.embeddings.base import Embedder
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
@@ -98,10 +98,8 @@ class SentenceCheck:
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
-    >>> [
-    ...     sentence.verdict
-    ...     for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
-    ... ]
+    >>> sentences = check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])
+    >>> [sentence.verdict for sentence in sentences]
     ['supported']
     """
 

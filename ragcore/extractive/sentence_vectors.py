@@ -13,18 +13,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
+from ragcore.schema import Vector, Vectors
 from ragcore.text.keywords import STOP_WORDS, WITHOUT_SPACES, content_words, stem
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ragcore.schema import Vector, Vectors
 
 MAX_CACHED = 2048  # sentences; about 27 MB, of which 24 are their words
 
@@ -107,9 +103,8 @@ class SentenceVectors:
         """(n,): cosines to the question, scaled so that unrelated texts have 0."""
         # With its words, the question was embedded as a text.
         query = self.embed([question])[0] if self.has_words else self.query(question)
-        return np.asarray(
-            (self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64
-        )  # (n, d) @ (d,) -> (n,)
+        # (n, d) @ (d,) -> (n,)
+        return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,), 0 to 1: like `closeness`, to a text of the same kind as the `others`, which must not be
@@ -156,9 +151,8 @@ def mean_cosine(words: Words, others: Sequence[Words]) -> float:
     rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
     if not rows.size or not words.stems:
         return 0.0
-    mean = float(
-        words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0)
-    )  # (d,) @ (d,)
+    # (d,) @ (d,)
+    mean = float(words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0))
     return min(max(mean, 0.0), 0.95)
 
 

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive import fixed_replies
 from ragcore.extractive.reader import candidates
@@ -34,18 +35,13 @@ from ragcore.text.quotable_sentences import (
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 MIN_SENTENCES, MAX_SENTENCES = 3, 10  # minimum and maximum sentences in a summary of one document
 SENTENCES_OF_FEW, SENTENCES_OF_MANY = 3, 2  # sentences of each document, of up to FEW_DOCUMENTS and of more
 FEW_DOCUMENTS = 12  # documents
 LENGTHS = range(50, 261)  # characters of a sentence that suits a summary
 CHINESE_WIDTH = 3  # characters that one Chinese character counts as
-NAME_WEIGHT, START_WEIGHT = (
-    0.3,
-    1.0,
-)  # weights of a name, and of the first place in the document; 1 for the commonest words
+# weights of a name, and of the first place in the document; 1 for the commonest words
+NAME_WEIGHT, START_WEIGHT = 0.3, 1.0
 HALF_AFTER = 4  # sentences from the beginning, after which START_WEIGHT counts half
 WEIGHT_WITH_TOPIC = (
     0.15  # weight of all these in a summary about a topic; closeness to the topic has weight 1
@@ -137,9 +133,8 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
                 heading = block
             else:
                 name = heading or f"{place}.{number}"
-                first, *items = block.split(
-                    "\n"
-                )  # a list is one quote, because only its last item has a citation
+                # a list is one quote, because only its last item has a citation
+                first, *items = block.split("\n")
                 introduction = [Quote(first, (), 0, name, introduces=tuple(items))]
                 quotes.setdefault(name, []).extend(
                     introduction if items else candidates([Passage(block, source=name)])

@@ -43,9 +43,8 @@ def find_named(question: str, documents: Iterable[str]) -> set[str]:
     is northwind_standard_details.pdf and not northwind_plus_details.pdf. Empty if all have the same words."""
     words = {name: set(content_words(re.sub(r"[\W_]+", " ", PurePath(name).stem))) for name in documents}
     counts = Counter(word for of_name in words.values() for word in of_name)
-    idf = {
-        word: math.log((1 + len(words) / count) / 2) for word, count in counts.items()
-    }  # 0 for a word of all names
+    # 0 for a word of all names
+    idf = {word: math.log((1 + len(words) / count) / 2) for word, count in counts.items()}
     in_question = set(content_words(question))
 
     def weight(of_name: set[str]) -> float:

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.indices.base import BaseIndex as BaseIndex
-    from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
-    from ragcore.indices.keyword_table.index import KeywordTableIndex as KeywordTableIndex
-    from ragcore.indices.keyword_table.index import RAKEKeywordTableIndex as RAKEKeywordTableIndex
-    from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex as SimpleKeywordTableIndex
-    from ragcore.indices.loading import load_index_from_storage as load_index_from_storage
-    from ragcore.indices.loading import load_indices_from_storage as load_indices_from_storage
-    from ragcore.indices.summary.index import SummaryIndex as SummaryIndex
-    from ragcore.indices.tree.index import TreeIndex as TreeIndex
-    from ragcore.indices.vector import VectorStoreIndex as VectorStoreIndex
+    from ragcore.indices.base import BaseIndex
+    from ragcore.indices.document_summary.index import DocumentSummaryIndex
+    from ragcore.indices.keyword_table.index import (
+        KeywordTableIndex,
+        RAKEKeywordTableIndex,
+        SimpleKeywordTableIndex,
+    )
+    from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
+    from ragcore.indices.summary.index import SummaryIndex
+    from ragcore.indices.tree.index import TreeIndex
+    from ragcore.indices.vector import VectorStoreIndex
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

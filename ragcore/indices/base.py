@@ -139,8 +139,7 @@ class BaseIndex(ABC):
         since."""
         return services(self._given_llm, self.embed_model, self.transformations).llm
 
-    # --- what an index is
-    # -----------------------------------------------------------------------------------------------
+    # --- what an index is -----------------------------------------------------------------------------------
 
     @property
     def index_id(self) -> str:
@@ -181,8 +180,7 @@ class BaseIndex(ABC):
         ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
         return IndexStruct(self.index_id, ids, self.summary)
 
-    # --- documents
-    # ------------------------------------------------------------------------------------------------------
+    # --- documents ------------------------------------------------------------------------------------------
 
     def insert(self, document: Document) -> int:
         """Add a document or replace the one with its id. Returns the number of its passages."""
@@ -233,8 +231,7 @@ class BaseIndex(ABC):
     arefresh_ref_docs = awaitable(refresh_ref_docs)
     adelete_ref_doc = awaitable(delete_ref_doc)
 
-    # --- answers
-    # --------------------------------------------------------------------------------------------------------
+    # --- answers --------------------------------------------------------------------------------------------
 
     @abstractmethod
     def as_retriever(self, *args: Any, **options: Any) -> BaseRetriever:
@@ -301,8 +298,7 @@ class BaseIndex(ABC):
             )
         return retriever or self.as_retriever(**{name: options.pop(name) for name in names})
 
-    # --- for subclasses
-    # -------------------------------------------------------------------------------------------------
+    # --- for subclasses -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ragcore.llms.base import LLM, Pieces
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import SUMMARY, SUMMARY_ASKED_FOR
-
-if TYPE_CHECKING:
-    from ragcore.llms.base import LLM
 
 DEFAULT_REQUEST = (
     "Summarize this."  # for a model that only quotes; for other models the prompt itself asks for a summary
@@ -27,11 +24,8 @@ def summary_of(llm: LLM, texts: Sequence[str], query: str = "") -> str:
         return ""
     with span("summarize", texts=len(passages)):
         prompts = Prompts(summary=SUMMARY_ASKED_FOR if query else SUMMARY)
-        pieces = tree_summarize(
-            SynthesisJob(llm, passages, {"query_str": query or DEFAULT_REQUEST}, prompts=prompts)
-        )
-        while True:
-            try:
-                next(pieces)
-            except StopIteration as stop:
-                return str(stop.value).strip()
+        job = SynthesisJob(llm, passages, {"query_str": query or DEFAULT_REQUEST}, prompts=prompts)
+        pieces = Pieces(tree_summarize(job))
+        for _ in pieces:
+            continue
+        return pieces.result.strip()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragcore.storage.storage_context import StorageContext
     from ragcore.vector_stores.filters import MetadataFilters
     from ragcore.vector_stores.query_modes import VectorStoreQueryMode
+    from ragcore.vector_stores.ranking import Similarity
 
 
 class ServiceOptions(TypedDict, total=False):
@@ -54,13 +55,12 @@ class QueryEngineOptions(TypedDict, total=False):
     verbose: bool
 
 
-class FindOptions(TypedDict, total=False):
-    """The options of `as_retriever` of all kinds of indexes."""
+class VectorOptions(TypedDict, total=False):
+    """The options of `VectorIndexRetriever`, except for its number of passages and its mode."""
 
-    similarity_top_k: int
-    retriever_mode: str
-    vector_store_query_mode: VectorStoreQueryMode | str
+    similarity: Similarity
     filters: MetadataFilters | None
+    document_ids: Collection[str] | None
     doc_ids: Collection[str] | None
     node_ids: Collection[str] | None
     alpha: float | None
@@ -68,6 +68,14 @@ class FindOptions(TypedDict, total=False):
     sparse_top_k: int | None
     hybrid_top_k: int | None
     vector_store_kwargs: Mapping[str, float] | None
+
+
+class FindOptions(VectorOptions, total=False):
+    """The options of `as_retriever` of all kinds of indexes."""
+
+    similarity_top_k: int
+    vector_store_query_mode: VectorStoreQueryMode | str
+    retriever_mode: str
     choice_batch_size: int
     choice_top_k: int
     child_branch_factor: int

@@ -7,7 +7,7 @@ so two indexes with one store have the same content.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,23 +15,20 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.options import IndexOptions
+from ragcore.indices.options import IndexOptions, VectorOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.schema import Document, TextNode
+from ragcore.schema import Document, TextNode, Vector
 from ragcore.settings import Transformation
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.storage_context import StorageContext
 from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.types import as_store, own_store
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
     from ragcore.retrievers.vector import VectorIndexRetriever
-    from ragcore.schema import Vector
-    from ragcore.vector_stores.ranking import Similarity
 
 logger = logging.getLogger(__name__)
 
@@ -126,34 +123,16 @@ class VectorStoreIndex(BaseIndex):
         similarity_top_k: int = 2,
         *,
         vector_store_query_mode: VectorStoreQueryMode | str = "default",
-        similarity: Similarity = "cosine",
-        filters: MetadataFilters | None = None,
-        document_ids: Collection[str] | None = None,
-        doc_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        alpha: float | None = None,
-        mmr_threshold: float | None = None,
-        sparse_top_k: int | None = None,
-        hybrid_top_k: int | None = None,
-        vector_store_kwargs: Mapping[str, float] | None = None,
+        **options: Unpack[VectorOptions],
     ) -> VectorIndexRetriever:
-        """The arguments are those of VectorIndexRetriever; the embedder is the index's."""
+        """The options are those of VectorIndexRetriever; the embedder is the index's."""
         from ragcore.retrievers.vector import VectorIndexRetriever
 
         return VectorIndexRetriever(
             self,
             similarity_top_k=similarity_top_k,
             vector_store_query_mode=vector_store_query_mode,
-            similarity=similarity,
-            filters=filters,
-            document_ids=document_ids,
-            doc_ids=doc_ids,
-            node_ids=node_ids,
-            alpha=alpha,
-            mmr_threshold=mmr_threshold,
-            sparse_top_k=sparse_top_k,
-            hybrid_top_k=hybrid_top_k,
-            vector_store_kwargs=vector_store_kwargs,
+            **options,
         )
 
     def _new_data(self) -> Mapping[str, Any]:

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.ingestion.cache import IngestionCache as IngestionCache
-    from ragcore.ingestion.pipeline import DocstoreStrategy as DocstoreStrategy
-    from ragcore.ingestion.pipeline import IngestionPipeline as IngestionPipeline
-    from ragcore.ingestion.transformations import EmbeddingStep as EmbeddingStep
-    from ragcore.ingestion.transformations import run_transformations as run_transformations
+    from ragcore.ingestion.cache import IngestionCache
+    from ragcore.ingestion.pipeline import DocstoreStrategy, IngestionPipeline
+    from ragcore.ingestion.transformations import EmbeddingStep, run_transformations
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

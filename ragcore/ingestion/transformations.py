@@ -18,19 +18,16 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from ragcore.concurrency import in_order
 from ragcore.embeddings.base import Embedder
 from ragcore.ingestion.cache import IngestionCache
 from ragcore.ingestion.fingerprint import fingerprint
 from ragcore.observe import span
-from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
+from ragcore.schema import Document, IndexNode, MetadataMode, TextNode, Vector
 from ragcore.settings import Transformation
 from ragcore.vector_stores.node_json import decode_item, encode_item
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 logger = logging.getLogger(__name__)
 

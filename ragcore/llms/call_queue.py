@@ -4,7 +4,7 @@
         suggestions = llm.complete("...")
 
     cancellation = Cancellation()       # and from another thread: cancellation.cancel()
-    with cancellable(cancellation):     # calls inside end with CallCancelledError, also before their first word
+    with cancellable(cancellation):     # calls inside end with CallCancelledError, even before a first word
         answer = llm.complete("...")
 
 All clients of an address share its queue. These settings are context variables: a new thread inherits them

@@ -100,6 +100,5 @@ class Connection:
 
 def hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
-        socket.socket.shutdown(
-            connection, socket.SHUT_RDWR
-        )  # shutdown() of a TLS socket would not wake a waiting read
+        # shutdown() of a TLS socket would not wake a waiting read
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)

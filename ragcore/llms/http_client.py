@@ -59,6 +59,9 @@ MAX_BODY = 32 * 2**20  # bytes of a whole answer
 LOADING_SECONDS = 900.0  # for loading the model, while the server reports it
 LOADING_PAUSE = 0.5  # seconds between two attempts meanwhile
 SLOTS_SECONDS = 3.0  # for the answer how many calls at once the server accepts
+XML = ("application/xhtml", "application/xml", "text/xml")
+# types of contents that are no answer of a model server
+PAGES = ("text/html", *XML, "image/", "video/", "audio/", "multipart/")
 LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not report its limit
 
 
@@ -123,9 +126,8 @@ class ModelServer:
             secure=url.scheme == "https",
             trust_env=not self._local,  # a proxy cannot reach servers on this machine
         )
-        self.close = weakref.finalize(
-            self, self._connections.close
-        )  # explicitly, or by the garbage collector
+        # explicitly, or by the garbage collector
+        self.close = weakref.finalize(self, self._connections.close)
 
     def __repr__(self) -> str:
         return f"ModelServer({self.url!r})"
@@ -177,9 +179,8 @@ class ModelServer:
         if not self._slots_at:
             return None
         try:
-            with self._send(
-                "GET", self._slots_at, None, Exchange(min(self.timeout, SLOTS_SECONDS))
-            ) as response:
+            exchange = Exchange(min(self.timeout, SLOTS_SECONDS))
+            with self._send("GET", self._slots_at, None, exchange) as response:
                 slots = self._read_object(response).get("total_slots")
         except (Refusal, LLMProtocolError, LLMTimeoutError):
             return None
@@ -219,10 +220,8 @@ class ModelServer:
         if at_limit:
             return EmptyAnswerError(
                 "The model used up all the tokens reserved for its answer before it said anything.",
-                hint=(
-                    "Raise “Room for the answer” in Settings; models that think first need thousands of "
-                    "tokens."
-                ),
+                hint="Raise “Room for the answer” in Settings; models that think first need thousands of "
+                "tokens.",
             )
         return EmptyAnswerError(
             "The model gave an empty answer.", hint="Ask again, or choose another model in Settings."
@@ -242,9 +241,8 @@ class ModelServer:
             return NoToolsError(
                 f"{self.name} at {self.place} does not accept tools with the model {model!r}: "
                 f"{refusal.detail}.",
-                hint="Choose a model that can call tools, switch tools on where the server is started, "
-                "or use a ReAct agent, "
-                "which works with every model.",
+                hint="Choose a model that can call tools, switch tools on where the server is started, or "
+                "use a ReAct agent, which works with every model.",
             )
         if not refusal.is_page and refusal.status in (400, 404, 422, 500) and is_about_unknown_model(refusal):
             names = available()
@@ -368,9 +366,8 @@ class ModelServer:
             )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
             return self._unavailable(error)
-        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(
-            error
-        ):  # it does not speak HTTP at all
+        # it does not speak HTTP at all
+        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(error):
             return self.wrong_server()
         if isinstance(error, httpx.DecodingError):
             return self.unreadable()
@@ -385,11 +382,8 @@ class ModelServer:
             return final(
                 LLMUnavailableError(
                     f"There is no secure connection to {self.place}.",
-                    hint=(
-                        "A server on this machine or network usually needs an address that begins with "
-                        "http://, not "
-                        "https://. Otherwise this computer does not trust its certificate."
-                    ),
+                    hint="A server on this machine or network usually needs an address that begins with "
+                    "http://, not https://. Otherwise this computer does not trust its certificate.",
                 )
             )
         if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -475,18 +469,7 @@ def _text(data: bytes) -> str:
 
 def _is_page(response: httpx.Response) -> bool:
     kind: str = response.headers.get("content-type", "").lower()
-    return kind.startswith(
-        (
-            "text/html",
-            "application/xhtml",
-            "application/xml",
-            "text/xml",
-            "image/",
-            "video/",
-            "audio/",
-            "multipart/",
-        )
-    )
+    return kind.startswith(PAGES)
 
 
 def _checked_key(key: str) -> str:

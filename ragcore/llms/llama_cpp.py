@@ -63,9 +63,8 @@ class LlamaCPP(OpenAICompatibleLLM):
             is_function_calling_model=is_function_calling_model,
         )
         self._speed = record_of("", str(self.runtime.model_path))
-        self._server = _RuntimeServer(
-            self.runtime, timeout, calls_at_once
-        )  # its address is unknown before it runs
+        # its address is unknown before it runs
+        self._server = _RuntimeServer(self.runtime, timeout, calls_at_once)
 
     def __repr__(self) -> str:
         return f"LlamaCPP(model_path={str(self.runtime.model_path)!r})"

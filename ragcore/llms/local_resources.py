@@ -51,9 +51,8 @@ def _free_in_containers() -> list[int]:
 
 
 def _free(group: Path, limit_name: str, used_name: str, cache_name: str) -> list[int]:
-    with suppress(
-        OSError, ValueError
-    ):  # no group, as a container sees the names of its host; or "max", no limit
+    # no group, as a container sees the names of its host; or "max", no limit
+    with suppress(OSError, ValueError):
         limit, used = int((group / limit_name).read_text()), int((group / used_name).read_text())
         pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [limit - used + next((int(value) for name, value in pairs if name == cache_name), 0)]

@@ -65,12 +65,12 @@ class Ollama(ServedLLM):
         self._takes_schemas = True  # False for versions before 0.5
 
     def _request(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
-        try:
-            return (yield from self._request_once(call, messages, exchange))
-        except Refusal as refusal:
-            if not self._gives_way(refusal, call):
-                raise
-        return (yield from self._request_once(call, messages, exchange))
+        while True:
+            try:
+                return (yield from self._request_once(call, messages, exchange))
+            except Refusal as refusal:
+                if not self._gives_way(refusal, call):
+                    raise
 
     def _gives_way(self, refusal: Refusal, call: LLMCall) -> bool:
         """Whether to repeat the request without a schema, which the server does not support; later calls omit

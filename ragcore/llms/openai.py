@@ -188,9 +188,8 @@ class OpenAICompatibleLLM(ServedLLM):
                 continue  # the last event of a stream with usage, and the first of some servers
             choice = self._choice(data)
             finish = choice.get("finish_reason") or finish
-            delta = (
-                choice.get("delta") or choice.get("message") or {}
-            )  # "message": a server that does not stream
+            # "message": a server that does not stream
+            delta = choice.get("delta") or choice.get("message") or {}
             if not isinstance(delta, dict):
                 raise self._server.unreadable()
             for call in objects(delta.get("tool_calls")):

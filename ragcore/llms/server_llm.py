@@ -49,9 +49,8 @@ class ServedLLM(LLM):
     means a failure.
     """
 
-    models_at: ClassVar[
-        tuple[str, str, str]
-    ]  # path, the key of the list in the answer, and the key of the name
+    # path, the key of the list in the answer, and the key of the name
+    models_at: ClassVar[tuple[str, str, str]]
 
     def __init__(self, server: ModelServer, metadata: LLMMetadata, retries: Retries) -> None:
         self._server = server

@@ -27,9 +27,8 @@ SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
 
-_changing = (
-    threading.Lock()
-)  # guards adding and replacing messages, but not the model's call that writes a summary
+# guards adding and replacing messages, but not the model's call that writes a summary
+_changing = threading.Lock()
 
 
 class ChatMemoryBuffer:
@@ -172,20 +171,11 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     ['The user greeted.', 'Bye', 'Bye to you']
     """
 
-    def __init__(
-        self,
-        token_limit: int = TOKEN_LIMIT,
-        messages: Sequence[ChatMessage] | None = None,
-        count: Callable[[str], int] = count_tokens,
-        *,
-        chat_store: ChatStore | None = None,
-        chat_store_key: str = KEY,
-        llm: LLM | None = None,
-        prompt: Prompt = REMEMBER,
-    ) -> None:
+    def __init__(self, *args: Any, llm: LLM | None = None, prompt: Prompt = REMEMBER, **options: Any) -> None:
+        """The other arguments are those of ChatMemoryBuffer."""
         self._llm = llm
         self._prompt = prompt
-        super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
+        super().__init__(*args, **options)
 
     def _with_llm(self, llm: LLM | None) -> Self:
         self._llm = llm

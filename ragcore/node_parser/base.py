@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypedDict
 
 from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
@@ -13,6 +14,14 @@ from ragcore.node_parser.node_building import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
 
 logger = logging.getLogger(__name__)
+
+
+class NodeOptions(TypedDict, total=False):
+    """The options of every splitter, see `NodeParser`."""
+
+    include_metadata: bool
+    include_prev_next_rel: bool
+    id_func: IdFunction | None
 
 
 class NodeParser(ABC):

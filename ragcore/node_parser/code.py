@@ -6,10 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from ragcore.errors import ConfigError, MissingPackageError
-from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 
@@ -40,10 +40,9 @@ class CodeSplitter(NodeParser):
         chunk_lines_overlap: int = 15,
         max_chars: int = 1500,
         parser: Parser | None = None,
-        include_metadata: bool = True,
-        include_prev_next_rel: bool = True,
+        **options: Unpack[NodeOptions],
     ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        super().__init__(**options)
         if chunk_lines < 1 or max_chars < 1:
             raise ValueError(
                 f"chunk_lines is {chunk_lines} and max_chars {max_chars}; each must be at least 1."

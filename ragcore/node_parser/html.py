@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from itertools import accumulate, groupby
+from typing import Unpack
 
-from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.node_parser.text_pieces import Span
 from ragcore.schema import Document, TextNode
@@ -21,20 +22,16 @@ class HTMLNodeParser(NodeParser):
     """Makes one passage of each run of elements with the same tag, which becomes the passage's metadata
     `tag`.
 
-    >>> [
-    ...     node.text
-    ...     for node in HTMLNodeParser()([Document("<h1>Ferries</h1><p>One sails.</p><p>One waits.</p>")])
-    ... ]
+    >>> document = Document("<h1>Ferries</h1><p>One sails.</p><p>One waits.</p>")
+    >>> [node.text for node in HTMLNodeParser()([document])]
     ['Ferries', 'One sails.\\nOne waits.']
 
     Text belongs to the innermost element of `tags` around it; text outside these elements is omitted. Each
     element of a run begins a new line. A passage has offsets in the HTML if it is one span of it.
     """
 
-    def __init__(
-        self, include_metadata: bool = True, include_prev_next_rel: bool = True, tags: Sequence[str] = TAGS
-    ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+    def __init__(self, *, tags: Sequence[str] = TAGS, **options: Unpack[NodeOptions]) -> None:
+        super().__init__(**options)
         self.tags = tuple(tags)
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
@@ -56,9 +53,8 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=False)  # text must have the same length as in the source
         self._source = source
         self._tags = tags
-        self._elements: list[
-            tuple[str, list[Span]]
-        ] = []  # tag, and the spans of the element's own text, without white space
+        # tag, and the spans of the element's own text, without white space
+        self._elements: list[tuple[str, list[Span]]] = []
         self._open: list[tuple[str, list[Span] | None]] = []  # tag, list for the spans of its text or None
         self._times_open: Counter[str] = Counter()
         self._line_starts = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
@@ -82,9 +78,8 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._end_text(self._position())
-        while self._times_open[
-            tag
-        ]:  # 0 for an end tag without a start; elements still open inside end here too
+        # 0 for an end tag without a start; elements still open inside end here too
+        while self._times_open[tag]:
             closed, _ = self._open.pop()
             self._times_open[closed] -= 1
             if closed == tag:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Unpack
 
-from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, Scalar, TextNode
 from ragcore.text.code_fences import mark_fenced
@@ -26,13 +27,8 @@ class MarkdownNodeParser(NodeParser):
     0.31, section 4.5) is not a heading. Underlined headings count as text.
     """
 
-    def __init__(
-        self,
-        include_metadata: bool = True,
-        include_prev_next_rel: bool = True,
-        header_path_separator: str = "/",
-    ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+    def __init__(self, *, header_path_separator: str = "/", **options: Unpack[NodeOptions]) -> None:
+        super().__init__(**options)
         self.header_path_separator = header_path_separator
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from ragcore.embeddings.base import Embedder
-from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 from ragcore.settings import embedder
@@ -32,10 +34,9 @@ class SemanticSplitterNodeParser(NodeParser):
         breakpoint_percentile_threshold: float = 95,
         *,
         embed_model: Embedder | str | None = None,
-        include_metadata: bool = True,
-        include_prev_next_rel: bool = True,
+        **options: Unpack[NodeOptions],
     ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        super().__init__(**options)
         if buffer_size < 0:
             raise ValueError(f"buffer_size is {buffer_size}; it cannot be negative.")
         if not 0 <= breakpoint_percentile_threshold <= 100:

@@ -3,7 +3,9 @@ neighbours."""
 
 from __future__ import annotations
 
-from ragcore.node_parser.base import NodeParser
+from typing import Unpack
+
+from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 from ragcore.text.sentences import sentence_spans
@@ -26,10 +28,9 @@ class SentenceWindowNodeParser(NodeParser):
         window_size: int = 3,
         window_metadata_key: str = "window",
         original_text_metadata_key: str = "original_text",
-        include_metadata: bool = True,
-        include_prev_next_rel: bool = True,
+        **options: Unpack[NodeOptions],
     ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        super().__init__(**options)
         if window_size < 0:
             raise ValueError(f"window_size is {window_size}; it cannot be negative.")
         self.window_size = window_size

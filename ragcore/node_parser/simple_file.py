@@ -25,12 +25,8 @@ _PARSERS: dict[str, NodeParser] = {
 class SimpleFileNodeParser(NodeParser):
     """The metadata `extension` names the file type, or else `file_name`, or else `file_path`.
 
-    >>> [
-    ...     node.text
-    ...     for node in SimpleFileNodeParser()(
-    ...         [Document("# One\\nA\\n# Two\\nB", metadata={"extension": ".md"})]
-    ...     )
-    ... ]
+    >>> document = Document("# One\\nA\\n# Two\\nB", metadata={"extension": ".md"})
+    >>> [node.text for node in SimpleFileNodeParser()([document])]
     ['# One\\nA', '# Two\\nB']
 
     A document of another type is one passage. So is HTML or JSON that a reader has already converted to plain

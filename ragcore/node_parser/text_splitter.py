@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence, Sized
-from typing import Any
+from typing import Any, Unpack
 
-from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.node_building import Cut, IdFunction
+from ragcore.node_parser.base import NodeOptions, NodeParser
+from ragcore.node_parser.node_building import Cut
 from ragcore.node_parser.text_pieces import Cutter, Span, chunk_spans, is_lead
 from ragcore.schema import Document, MetadataMode, TextNode, metadata_text
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
@@ -31,14 +31,10 @@ class TokenSplitter(NodeParser):
         chunk_overlap: int,
         cutters: Sequence[Cutter],
         tokenizer: Tokenizer | Callable[[str], Sized] | None,
-        include_metadata: bool,
-        include_prev_next_rel: bool,
-        id_func: IdFunction | None = None,
         keep_headings: bool = False,
+        **options: Unpack[NodeOptions],
     ) -> None:
-        super().__init__(
-            include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel, id_func=id_func
-        )
+        super().__init__(**options)
         if chunk_size < 1:
             raise ValueError(f"chunk_size is {chunk_size}; it must be at least 1 token.")
         if chunk_overlap < 0:
@@ -138,10 +134,8 @@ class LangchainNodeParser(NodeParser):
     ['First.', 'Second.']
     """
 
-    def __init__(
-        self, lc_splitter: Any, *, include_metadata: bool = True, include_prev_next_rel: bool = True
-    ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+    def __init__(self, lc_splitter: Any, **options: Unpack[NodeOptions]) -> None:
+        super().__init__(**options)
         self._splitter = lc_splitter
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
+from typing import Unpack
 
-from ragcore.node_parser.node_building import IdFunction
+from ragcore.node_parser.base import NodeOptions
 from ragcore.node_parser.text_pieces import BeforeEach
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
@@ -28,16 +29,12 @@ class TokenTextSplitter(TokenSplitter):
         separator: str = " ",
         backup_separators: Sequence[str] = ("\n",),
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
-        include_metadata: bool = True,
-        include_prev_next_rel: bool = True,
-        id_func: IdFunction | None = None,
+        **options: Unpack[NodeOptions],
     ) -> None:
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
             cutters=[BeforeEach(each) for each in (separator, *backup_separators)],
             tokenizer=tokenizer,
-            include_metadata=include_metadata,
-            include_prev_next_rel=include_prev_next_rel,
-            id_func=id_func,
+            **options,
         )

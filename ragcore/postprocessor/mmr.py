@@ -32,8 +32,7 @@ class DiversePostprocessor(BaseNodePostprocessor):
         width = next((len(vector) for vector in vectors if vector is not None), 1)
         if not nodes:
             return []
-        rows = np.stack(
-            [np.zeros(width, np.float32) if vector is None else unit(vector) for vector in vectors]
-        )  # (n, d)
+        zero = np.zeros(width, np.float32)
+        rows = np.stack([zero if vector is None else unit(vector) for vector in vectors])  # (n, d)
         scores = np.array([hit.score or 0.0 for hit in nodes])
         return [nodes[row] for row in diverse(scores, rows, [0] * len(nodes), {0: self._top_n})]

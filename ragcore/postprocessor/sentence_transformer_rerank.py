@@ -83,10 +83,8 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
             model: CrossEncoder = CrossEncoder(
                 self._name, device=device, local_files_only=self._local_files_only
             )
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # what the hub and the loader raise for a model that is not there
+        except (OSError, ValueError) as error:
+            # what the hub and the loader raise for a model that is not there
             if self._local_files_only:
                 raise ConfigError(
                     f"The reranking model {self._name!r} is not on this computer.",

@@ -27,9 +27,8 @@ class PromptMixin:
     'Rank {context_str} for {query_str}'
     """
 
-    prompt_attributes: ClassVar[
-        Mapping[str, str]
-    ] = {}  # attributes of this object by the names of its prompts
+    # attributes of this object by the names of its prompts
+    prompt_attributes: ClassVar[Mapping[str, str]] = {}
     prompt_parts: ClassVar[Mapping[str, str]] = {}  # attributes of this object by the names of its parts
 
     def get_prompts(self) -> PromptDictType:

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 _CHAT = re.compile(
     r"\{%-?\s*chat\s+role\s*=\s*[\"'](\w+)[\"']\s*-?%\}(.*?)\{%-?\s*endchat\s*-?%\}", re.DOTALL
 )
-_IMAGE = re.compile(
-    "\x02(.*?)\x03", re.DOTALL
-)  # an image in a rendered text; no text contains these characters
+# an image in a rendered text; no text contains these characters
+_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)
 
 
 @dataclass(frozen=True, init=False)

@@ -186,30 +186,13 @@ class ChatPromptTemplate(PromptTemplate):
     def __init__(
         self,
         message_templates: Sequence[ChatMessage] = (),
-        template_var_mappings: Mapping[str, str] | None = None,
-        function_mappings: FunctionMappings | None = None,
-        *,
-        name: str = "template",
-        task: Task = Task.GENERATE,
+        *mappings: Any,
         messages: Sequence[ChatMessage] | None = None,
-        fixed: Variables | None = None,
-        output_parser: BaseOutputParser | None = None,
-        stop: Sequence[str] = (),
-        prompt_type: str | None = None,
+        **options: Any,
     ) -> None:
-        PromptTemplate.__init__(
-            self,
-            "",
-            template_var_mappings,
-            function_mappings,
-            name=name,
-            task=task,
-            messages=message_templates if messages is None else messages,
-            fixed=fixed,
-            output_parser=output_parser,
-            stop=stop,
-            prompt_type=prompt_type,
-        )
+        """The other arguments are those of PromptTemplate."""
+        messages = message_templates if messages is None else messages
+        PromptTemplate.__init__(self, "", *mappings, messages=messages, **options)
 
     @classmethod
     def from_messages(cls, messages: Sequence[ChatMessage | tuple[str, str]]) -> ChatPromptTemplate:

@@ -82,9 +82,8 @@ class CitationQueryEngine(BaseQueryEngine):
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")
-            options = (
-                {} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}
-            )  # not all indexes have it
+            # not all indexes have it
+            options = {} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}
             retriever = index.as_retriever(**options)
         return cls(
             retriever,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.concurrency import awaitable
-from ragcore.errors import DamagedFileError, RagError, UnsupportedFileError
+from ragcore.errors import DamagedFileError, RagError, TooLargeError, UnsupportedFileError
 from ragcore.readers.encodings import decode_and_count
 from ragcore.schema import Document
 
@@ -85,6 +85,14 @@ class ReadOptions:
                 hint="Save it as a separate file and add that.",
             )
         return replace(self, name=name, progress=progress, on_words=_ignore, depth=self.depth + 1)
+
+    def check_length(self, length: int) -> None:
+        """TooLargeError for more characters of text than a document may have."""
+        if length > self.max_text_chars:
+            raise TooLargeError(
+                f"{self.name} has more than {self.max_text_chars:,} characters of text.",
+                hint="Split it into several files.",
+            )
 
 
 class Reader(Protocol):

@@ -10,11 +10,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-RARE_COST, BROKEN_COST, CUT_COST = (
-    1.0,
-    2.5,
-    1.2,
-)  # of a rare character, of an unused byte, and of one at the end of a line
+# of a rare character, of an unused byte, and of one at the end of a line
+RARE_COST, BROKEN_COST, CUT_COST = 1.0, 2.5, 1.2
 WINDOW = 4_000  # bytes of a line that are decoded at once
 RARE_SHARE = 0.2  # of the characters of a window; with more they are probably shifted
 SAMPLE_BYTES = 2_000  # of a text, to judge an encoding

@@ -70,9 +70,8 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
 
 def _is_record(lines: Sequence[str], delimiter: str) -> bool:
     """Whether these lines are one record, with quotation marks only around cells."""
-    ends = re.compile(
-        rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)'
-    )  # a strict reader allows no blank after a cell
+    # a strict reader allows no blank after a cell
+    ends = re.compile(rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)')
     lines = ends.sub('"', "".join(lines)).splitlines(keepends=True)
     try:
         return len(list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True))) == 1

@@ -36,9 +36,8 @@ _TIMEOUTS = {  # the connection parameters of each driver for timeouts in second
     "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
 _SCALARS = (str, int, float, bool, type(None))
-_LIKE_A_PLACEHOLDER = re.compile(
-    r"(?<![:\w\\]):(?=\w+(?!:))"
-)  # to SQLAlchemy, even in a string such as '{"a":1}'
+# to SQLAlchemy, even in a string such as '{"a":1}'
+_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")
 
 
 class HasEngine(Protocol):
@@ -50,10 +49,8 @@ class DatabaseReader:
     """Reads the database at a `uri`, such as "sqlite:///example.db", or at the address from `scheme` to
     `dbname`. An open database is an `engine` of SQLAlchemy or any object that has one (`sql_database`).
 
-    >>> [
-    ...     document.text
-    ...     for document in DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")
-    ... ]
+    >>> documents = DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")
+    >>> [document.text for document in documents]
     ['colour: red, boats: 3']
 
     ValueError without an address, ConfigError for an invalid URI or a missing driver, MissingPackageError

@@ -45,9 +45,8 @@ _SUPERSETS = {  # what files contain that declare these
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _STRAY = re.compile("[\udc80-\udcff]+")
-_CUT = re.compile(
-    rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
-)  # a character of UTF-8
+# a character of UTF-8
+_CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 _STOPS = re.compile("[ \n\r，。、,.]")
 _DAILY_SCRIPTS = re.compile(
     "[\\s "

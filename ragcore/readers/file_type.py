@@ -37,14 +37,13 @@ _NO_READER = (  # pattern of the first bytes, name of the type, key of _WHAT_TO_
 )
 # Programs for Windows, Linux and macOS.
 _PROGRAMS = (
-    *(b"MZ", b"\x7fELF"),
-    *(
-        b"\xfe\xed\xfa\xce",
-        b"\xfe\xed\xfa\xcf",
-        b"\xce\xfa\xed\xfe",
-        b"\xcf\xfa\xed\xfe",
-        b"\xca\xfe\xba\xbe",
-    ),
+    b"MZ",
+    b"\x7fELF",
+    b"\xfe\xed\xfa\xce",
+    b"\xfe\xed\xfa\xcf",
+    b"\xce\xfa\xed\xfe",
+    b"\xcf\xfa\xed\xfe",
+    b"\xca\xfe\xba\xbe",
 )
 _WHAT_TO_DO = {
     "archive": "Only .zip archives are accepted: unpack it, and add the files in it or a zip of them.",

@@ -103,14 +103,12 @@ def _cyrillic(sample: bytes) -> str | None:
         text = sample.decode(encoding, "replace")
         far = [sign for sign in text if sign > "\x7f"]
         letters: float = sum("Ѐ" <= sign <= "ӿ" for sign in far)
-        letters -= (
-            sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2
-        )  # letters of few languages, and rare there
+        # letters of few languages, and rare there
+        letters -= sum(sign in "ђѓѕјљњћќўџѐѝЂЃЅЈЉЊЋЌЎЏ" for sign in far) / 2
         signs = sum(sign in "«»—–№…“”„’ " for sign in far)
         within = len(re.findall("[а-яёіїє][А-ЯЁІЇЄ]|[A-Za-z][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-z]", text))
-        capitals = max(
-            sum(sign.isupper() for sign in far) - letters / 2, 0
-        )  # KOI8 exchanges capitals and small letters
+        # KOI8 exchanges capitals and small letters
+        capitals = max(sum(sign.isupper() for sign in far) - letters / 2, 0)
         costs[encoding] = (len(far) - letters - signs + within + capitals) / len(far)
     best = min(costs, key=lambda encoding: costs[encoding])
     return best if costs[best] <= CYRILLIC else None

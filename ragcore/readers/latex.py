@@ -14,53 +14,40 @@ def _table(text: str) -> dict[str, str]:
 
 
 _SIGNS = _table("""
-    α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi π pi ρ rho
-    σ sigma τ tau υ upsilon φ varphi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon
-    Φ Phi Ψ Psi Ω Omega ϵ epsilon ϑ vartheta ϕ phi ϱ varrho ϖ varpi
-    ∑ sum ∏ prod ∐ coprod ∫ int ∬ iint ∭ iiint ∮ oint ⋃ bigcup ⋂ bigcap ⋁ bigvee ⋀ bigwedge ∞ infty ∂ partial ∇ nabla
-    √ surd ± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∗ ast ∘ circ ≤ le ≥ ge ≠ ne ≈ approx ≡ equiv ∼ sim ≃ simeq ≅ cong
-    ∝ propto ≪ ll ≫ gg ∈ in ∉ notin ∋ ni ⊂ subset ⊃ supset ⊆ subseteq ⊇ supseteq ∪ cup ∩ cap ∅ emptyset ∀ forall
-    ∃ exists ¬ neg ∧ wedge ∨ vee → to ← leftarrow ↔ leftrightarrow ⇒ Rightarrow ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto
-    ⊕ oplus ⊗ otimes ⊥ perp ∥ parallel ∠ angle … ldots ⋯ cdots ⋮ vdots ⋱ ddots ℏ hbar ℓ ell ℜ Re ℑ Im ℵ aleph ⟨ langle
-    ⟩ rangle 〈 langle 〉 rangle ⌈ lceil ⌉ rceil ⌊ lfloor ⌋ rfloor ‖ Vert ′ prime ∴ therefore ° circ ⇌ rightleftharpoons
-    ⊢ vdash ∖ setminus † dagger
+    α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi
+    π pi ρ rho σ sigma τ tau υ upsilon φ varphi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi
+    Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega ϵ epsilon ϑ vartheta ϕ phi ϱ varrho ϖ varpi
+    ∑ sum ∏ prod ∐ coprod ∫ int ∬ iint ∭ iiint ∮ oint ⋃ bigcup ⋂ bigcap ⋁ bigvee ⋀ bigwedge ∞ infty ∂ partial
+    ∇ nabla √ surd ± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∗ ast ∘ circ ≤ le ≥ ge ≠ ne ≈ approx ≡ equiv ∼ sim
+    ≃ simeq ≅ cong ∝ propto ≪ ll ≫ gg ∈ in ∉ notin ∋ ni ⊂ subset ⊃ supset ⊆ subseteq ⊇ supseteq ∪ cup ∩ cap
+    ∅ emptyset ∀ forall ∃ exists ¬ neg ∧ wedge ∨ vee → to ← leftarrow ↔ leftrightarrow ⇒ Rightarrow
+    ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto ⊕ oplus ⊗ otimes ⊥ perp ∥ parallel ∠ angle … ldots ⋯ cdots ⋮ vdots
+    ⋱ ddots ℏ hbar ℓ ell ℜ Re ℑ Im ℵ aleph ⟨ langle ⟩ rangle 〈 langle 〉 rangle ⌈ lceil ⌉ rceil ⌊ lfloor
+    ⌋ rfloor ‖ Vert ′ prime ∴ therefore ° circ ⇌ rightleftharpoons ⊢ vdash ∖ setminus † dagger
 """)
 _COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
     "″": "\\prime\\prime",
-    **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
-    **{
-        "{": "\\{",
-        "}": "\\}",
-        "%": "\\%",
-        "#": "\\#",
-        "&": "\\&",
-        "$": "\\$",
-        "_": "\\_",
-        "\\": "\\backslash",
-    },
+    "−": "-",
+    "\u2061": "",
+    "\u2062": "",
+    "\u2063": "",
+    "\u200b": "",
+    "\xa0": " ",
+    "{": "\\{",
+    "}": "\\}",
+    "%": "\\%",
+    "#": "\\#",
+    "&": "\\&",
+    "$": "\\$",
+    "_": "\\_",
+    "\\": "\\backslash",
 }
 ACCENTS = _table("""
-    ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check ˘ breve
-    → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
-""") | {
-    **{
-        "\u0302": "hat",
-        "\u0303": "tilde",
-        "\u0304": "bar",
-        "\u0305": "overline",
-        "\u0332": "underline",
-        "\u0307": "dot",
-    },
-    **{
-        "\u0308": "ddot",
-        "\u20db": "dddot",
-        "\u030c": "check",
-        "\u0306": "breve",
-        "\u20d7": "vec",
-        "\u20d6": "overleftarrow",
-    },
-    **{"\u0301": "acute", "\u0300": "grave"},
-}
+    ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check
+    ˘ breve → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
+    \u0302 hat \u0303 tilde \u0304 bar \u0305 overline \u0332 underline \u0307 dot \u0308 ddot \u20db dddot
+    \u030c check \u0306 breve \u20d7 vec \u20d6 overleftarrow \u0301 acute \u0300 grave
+""")
 _FUNCTIONS = (
     "Pr arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom "
     "inf ker lg lim liminf limsup ln log max min sec sin sinh sup tan tanh"
@@ -73,9 +60,8 @@ def symbols(text: str) -> str:
     """Letters and signs with their LaTeX names."""
     out = ""
     for sign in text:
-        if (
-            "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ"
-        ):  # a letter of a mathematical alphabet, such as bold or italic
+        # a letter of a mathematical alphabet, such as bold or italic
+        if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ":
             sign = unicodedata.normalize("NFKC", sign)
         if sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
             out += " "

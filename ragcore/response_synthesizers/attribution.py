@@ -13,10 +13,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.embeddings.base import Embedder
 from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.sentence_support import (
     CheckedSentence,
@@ -30,9 +30,6 @@ from ragcore.extractive.sentence_support import (
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.citations import MARKS, cited_in, standard_citations
-
-if TYPE_CHECKING:
-    from ragcore.embeddings.base import Embedder
 
 
 @dataclass(frozen=True, slots=True)

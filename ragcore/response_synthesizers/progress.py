@@ -66,9 +66,8 @@ def _is_over(call: Span) -> bool:
 def _reply(call: Span) -> str | None:
     """The reply of a finished call that did not fail."""
     for step in (call, *call.children):
-        if (
-            step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts
-        ):  # which an interrupted call does not have
+        # which an interrupted call does not have
+        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:
             return str(step.facts["reply"])
     return None
 

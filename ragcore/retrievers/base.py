@@ -17,9 +17,8 @@ from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 logger = logging.getLogger(__name__)
-_callers: ContextVar[tuple[int, ...]] = ContextVar(
-    "_callers", default=()
-)  # retrievers and engines that wait for this answer
+# retrievers and engines that wait for this answer
+_callers: ContextVar[tuple[int, ...]] = ContextVar("_callers", default=())
 
 
 class Retriever(Protocol):

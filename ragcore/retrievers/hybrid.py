@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +35,8 @@ from ragcore.extractive.topic import find_named, in_first_person
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, min_max
-from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode, Vector
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 POOL = 50  # candidates by cosine, and as many by BM25
 COSINE_SHARE = 0.6

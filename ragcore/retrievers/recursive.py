@@ -25,10 +25,8 @@ class RecursiveRetriever(BaseRetriever):
     >>> from ragcore.indices import SummaryIndex
     >>> top = SummaryIndex([IndexNode("About boats", index_id="boats")]).as_retriever()
     >>> boats = SummaryIndex([TextNode("A boat is red.")]).as_retriever()
-    >>> [
-    ...     hit.text
-    ...     for hit in RecursiveRetriever("top", {"top": top, "boats": boats}).retrieve("Which colour?")
-    ... ]
+    >>> retriever = RecursiveRetriever("top", {"top": top, "boats": boats})
+    >>> [hit.text for hit in retriever.retrieve("Which colour?")]
     ['A boat is red.']
     """
 

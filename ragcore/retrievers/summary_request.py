@@ -12,27 +12,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.errors import DamagedStoreError
 from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
 from ragcore.extractive.topic import find_titled, quoted_names
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode, Vectors
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
 from ragcore.text.salience import centrality, diverse
 from ragcore.text.table_facts import describe, list_names, tables_in
 from ragcore.text.topic_groups import group_names, topic_groups
 from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.validation import unit
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ragcore.schema import Vectors
 
 LOOKED_AT = (
     600  # passages, evenly spread: finding the central ones takes time with the square of their number
@@ -118,13 +113,11 @@ class OverviewRetriever(BaseRetriever):
         places = [
             (document.id_, place) for document in documents for place in range(0, document.passages, every)
         ]
-        chosen = places[
-            :: max(len(places) // LOOKED_AT, 1)
-        ]  # more documents than that: not each has a passage
+        # more documents than that: not each has a passage
+        chosen = places[:: max(len(places) // LOOKED_AT, 1)]
         ids: list[str] = []
-        for id_, of_document in groupby(
-            chosen, key=itemgetter(0)
-        ):  # of thousands of documents only some have passages here
+        # of thousands of documents only some have passages here
+        for id_, of_document in groupby(chosen, key=itemgetter(0)):
             passages = self._store.passage_ids(id_)
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)

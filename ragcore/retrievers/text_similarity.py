@@ -5,15 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.embeddings.base import Embedder, query_vector
-from ragcore.schema import QueryBundle
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
+from ragcore.schema import QueryBundle, Vector
 
 CACHED = 20_000  # vectors; about 30 MB at 384 numbers each
 

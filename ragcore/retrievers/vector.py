@@ -58,9 +58,8 @@ class VectorIndexRetriever(BaseRetriever):
     >>> from ragcore.schema import TextNode
     >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
     >>> index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
-    >>> VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr").retrieve("steel rope")[
-    ...     0
-    ... ].text
+    >>> retriever = VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr")
+    >>> retriever.retrieve("steel rope")[0].text
     'The rope is steel.'
     """
 

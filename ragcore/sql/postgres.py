@@ -62,9 +62,8 @@ _TYPES = [
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # so that it compares and sorts like SQLite
     (r"\) WITHOUT ROWID\b", ")"),
 ]
-_EXTENSION = re.compile(
-    r"\bCREATE EXTENSION\b[^;]*;?"
-)  # the only statement in a schema that SQLite does not know
+# the only statement in a schema that SQLite does not know
+_EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
 
@@ -205,9 +204,8 @@ class PostgresConnection:
                 except AttributeError as error:
                     if not self._closed:
                         raise
-                    raise no_answer(
-                        error, self._address
-                    ) from error  # closed meanwhile: the driver has no socket any more
+                    # closed meanwhile: the driver has no socket any more
+                    raise no_answer(error, self._address) from error
         except BaseException as error:  # of any kind, such as Ctrl+C
             if isinstance(error, LostConnectionError) or not isinstance(error, StoreError | DatabaseError):
                 self._lost = True

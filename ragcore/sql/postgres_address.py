@@ -20,9 +20,8 @@ class Address:
     port: int
     database: str
     options: str | None  # for the server, such as -csearch_path=team
-    encryption: (
-        ssl.SSLContext | bool | None
-    )  # None: optional; True: required; a context: with a certificate check
+    # None: optional; True: required; a context: with a certificate check
+    encryption: ssl.SSLContext | bool | None
 
     @property
     def local(self) -> bool:

@@ -216,9 +216,8 @@ class SQLiteDatabase:
         if only_read:
             self._prepare_to_read(connection, version)
             return
-        if not connection.execute("PRAGMA page_count").fetchone()[
-            0
-        ]:  # no effect on an old file, where it waits for writers
+        # no effect on an old file, where it waits for writers
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
@@ -261,9 +260,8 @@ class SQLiteDatabase:
         for missing in {table for table, _ in expected} - tables:
             columns = ", ".join(f'"{column}"' for table, column in expected if table == missing)
             connection.execute(f'CREATE TEMP TABLE "{missing}" ({columns})')
-        connection.execute(
-            "PRAGMA query_only = ON"
-        )  # so that nothing is written to a temporary table and silently lost
+        # so that nothing is written to a temporary table and silently lost
+        connection.execute("PRAGMA query_only = ON")
 
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""

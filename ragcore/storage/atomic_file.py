@@ -21,9 +21,8 @@ def replace_file(path: Path, text: str, *, mode: int = 0o644) -> None:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(
-                    file.fileno()
-                )  # or a power cut might leave an empty file in the place of the old one
+                # or a power cut might leave an empty file in the place of the old one
+                os.fsync(file.fileno())
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)  # there only when it did not get its place

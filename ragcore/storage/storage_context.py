@@ -51,9 +51,8 @@ class StorageContext:
         vector_store: Store | None = None,
     ) -> None:
         self.storage = storage
-        self.vector_store = (
-            None if vector_store is None else as_store(vector_store)
-        )  # None: each index has its own
+        # None: each index has its own
+        self.vector_store = None if vector_store is None else as_store(vector_store)
         self.index_store: IndexStore = storage.index_store if index_store is None else index_store
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
         self.docstore_is_external = docstore is not None
@@ -110,9 +109,8 @@ class StorageContext:
         from ragcore.storage.json_store import plain_storage
 
         copy = MemoryStorage()
-        with (
-            self.storage.transaction()
-        ):  # not `self.transaction`, which would wait for a change that is being computed
+        # not `self.transaction`, which would wait for a change that is being computed
+        with self.storage.transaction():
             self._copy_to(copy)
         for record in copy.index_store.all():
             if record.keeper:

@@ -11,9 +11,8 @@ from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 _NUMBER = r"\d{1,6}"  # up to all passages of a library
 
-CITATION = re.compile(
-    rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()"
-)  # of one passage or of several; no link
+# of one passage or of several; no link
+CITATION = re.compile(rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()")
 MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")  # neighbours, with the space before them
 
 

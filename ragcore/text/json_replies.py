@@ -23,9 +23,8 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
-_BRACKET = re.compile(
-    r"\[[^\[\]{}\"']*\]|[\[{]"
-)  # a pair that may be prose, such as [sic], or an opening bracket
+# a pair that may be prose, such as [sic], or an opening bracket
+_BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPES = {"\\'": "'", '"': '\\"'}  # JSON has no \', and a quote inside single quotes needs a backslash
 

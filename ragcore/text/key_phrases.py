@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import MAX_HEADING, quotes_in
+from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_units import MAX_HEADING
 
 _TOKEN = re.compile(r"[^\W_][^\s.,;:!?()\[\]{}<>\"“”„«»|/\\*#=+…。，、；：！？「」]*(?<=\w)")
 _SAME_LINE = re.compile(r"[ \t]")
@@ -62,9 +63,8 @@ def in_ordinary_case(phrase: str, text: str) -> str:
     word may be an abbreviation and stays."""
     if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
         return phrase
-    words = sorted(
-        set(re.findall(r"[^\W\d_]+", text)), key=str.islower
-    )  # small letters last: they may begin a sentence too
+    # small letters last: they may begin a sentence too
+    words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)
     usual = {word.upper(): word for word in words if not word.isupper()}
     spelt = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
     return spelt[:1].upper() + spelt[1:] if phrase.endswith("?") else spelt

@@ -156,9 +156,8 @@ _UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{WITHOUT_SPACES}]+|[^{WITHOUT_SPACES}]+")
 
 _GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # to become an adult, not to get larger
-_MAY = re.compile(
-    r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE
-)  # not the month
+# not the month
+_MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)
 
 # English, German, French, Spanish, Italian, Portuguese and Dutch, without words that have another meaning in
 # English ("die").

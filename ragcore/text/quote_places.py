@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ragcore.text.citations import MARKS
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import LISTED, list_items, quotes_in
+from ragcore.text.quotable_sentences import list_items, quotes_in
+from ragcore.text.quotable_units import LISTED
 from ragcore.text.sentences import sentence_spans
 
 _BULLETS = re.compile(r"^[ \t]*(?:[-*•–#>|]+[ \t]+)+", re.M)

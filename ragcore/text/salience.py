@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from ragcore.schema import Vectors
+from ragcore.schema import Vectors
 
 DAMPING = 0.15  # chance that LexRank's walk jumps to any sentence
 ROUNDS = 50  # steps of the walk, more than it needs to converge

@@ -159,9 +159,8 @@ _OWN_LINE = re.compile(
     _ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)"
 )  # headings, table rows and rules end with their line
 _GOES_ON = r"[.!?…:;,&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)"
-_NAMES = re.compile(
-    rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE
-)  # a line of a letterhead
+# a line of a letterhead
+_NAMES = re.compile(rf"(?=\S)(?=[^\n]{{1,60}}$)(?![^\n]*(?:{_GOES_ON})\s*$)", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
 _SALUTATION = re.compile(r"\S+(?: \S+){0,4},\s*$")
 _SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")
@@ -169,17 +168,17 @@ _SCRIPT_SPACE = re.compile(r"(?<=[\u0e00-\u0eff])\s+(?=[\u0e00-\u0eff\"“(])")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.(?:-?[^\W\d_]\.)*-?)?[^\W\d_]")  # J  U.S  e.g  J.-P
 _BEFORE_NAMES = _set(
     """
-    mr mrs ms mx dr prof st ste mt ft rev hon pres gov sen rep gen col lt sgt capt cmdr adm maj messrs mme mlle sr
-    sra srta dra dott ing dipl hr fr bzw vgl z.b d.h u.a i.d.r s.o s.u o.ä m.e evtl ggf sog ca cca cf vs v e.g i.e
-    eg ie viz incl excl resp approx p.ej п.е т.е т.к т.н г ул им напр
+    mr mrs ms mx dr prof st ste mt ft rev hon pres gov sen rep gen col lt sgt capt cmdr adm maj messrs mme
+    mlle sr sra srta dra dott ing dipl hr fr bzw vgl z.b d.h u.a i.d.r s.o s.u o.ä m.e evtl ggf sog ca cca cf
+    vs v e.g i.e eg ie viz incl excl resp approx p.ej п.е т.е т.к т.н г ул им напр
     """
 )
 _NUMBER = re.compile(r"\+?(?:[A-Z]{1,4}-?)?\d")  # "part no. AF-20"
 _BEFORE_NUMBERS = _set(
     """
-    no nos nr nrs num núm fig figs eq eqs eqn sec sect secs ch chap chapt vol vols art arts abs para par p pp pg
-    pgs ed tab tbl ref refs app ex exh cap kap abb bd bl n nn col ver jan feb mar apr jun jul aug sep sept oct nov
-    dec mär okt dez стр рис tel fax ext
+    no nos nr nrs num núm fig figs eq eqs eqn sec sect secs ch chap chapt vol vols art arts abs para par p pp
+    pg pgs ed tab tbl ref refs app ex exh cap kap abb bd bl n nn col ver jan feb mar apr jun jul aug sep sept
+    oct nov dec mär okt dez стр рис tel fax ext
     """
 )
 _AFTER_ORDINALS = _set(
@@ -190,9 +189,9 @@ _AFTER_ORDINALS = _set(
 )
 _STARTERS = _set(
     """
-    The This That These Those There Then It Its He His She Her They Their We Our You Your I In On At By For From
-    With As After Before But And Or So If When While Where What Who Why How However Although Though Because Since
-    Thus Hence Most Many Some Another Not Der Die Das Ein Eine Es Er Sie Wir Und Aber Im Am Dies Diese Le La Les
-    Un Une Il Elle Ils Nous Et Mais Ce Cette El Los Las Una Pero Y
+    The This That These Those There Then It Its He His She Her They Their We Our You Your I In On At By For
+    From With As After Before But And Or So If When While Where What Who Why How However Although Though
+    Because Since Thus Hence Most Many Some Another Not Der Die Das Ein Eine Es Er Sie Wir Und Aber Im Am Dies
+    Diese Le La Les Un Une Il Elle Ils Nous Et Mais Ce Cette El Los Las Una Pero Y
     """
 )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ragcore.text.quotable_sentences import is_row
+from ragcore.text.quotable_units import is_row
 
 MAX_COLUMNS = 12  # named in a description
 MAX_RANGES = 4  # named in a description, dates first

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.schema import Vectors
 from ragcore.text.key_phrases import is_distinctive, keywords
 from ragcore.text.keywords import content_words
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 MIN_GROUPS, MAX_GROUPS = 2, 10  # groups
 KEYWORDS = 15  # of each text, candidates for the name of its group

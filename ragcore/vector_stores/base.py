@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.vector_stores.filters import Filter, MetadataFilters
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,14 @@ only select candidates; the vectors determine the order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.schema import Vector, Vectors
 from ragcore.vector_stores.search import Array
 
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
-
-CHUNK = (
-    1 << 14
-)  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+# rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
+CHUNK = 1 << 14
 WORD = 64  # bits
 
 

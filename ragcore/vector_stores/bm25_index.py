@@ -234,8 +234,7 @@ class Postings:
         best = top_k(scores, k)
         return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
-    # --- reading
-    # --------------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------------------
 
     def _segments(self, db: Connection, condition: str, values: Sequence[Any]) -> list[_Segment]:
         """In order of their passages."""
@@ -315,8 +314,7 @@ class Postings:
         )
         return contents if segment.removed is None else without(contents, _mask(segment, len(passages.rows)))
 
-    # --- writing
-    # --------------------------------------------------------------------------------------------------------
+    # --- writing --------------------------------------------------------------------------------------------
 
     def _merge_newest(self, db: Connection, index_id: int) -> None:
         """Merge the newest segments as long as several of them are no larger than the last."""
@@ -427,9 +425,8 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
         remaining = remaining - _highest(term, shortest) if number < len(by_weight) else 0.0
         if scores.max() <= remaining:
             continue
-        least = _kth(
-            scores[by_weight[0].positions], k
-        )  # a lower bound of the k-th of all, from the fewest positions
+        # a lower bound of the k-th of all, from the fewest positions
+        least = _kth(scores[by_weight[0].positions], k)
         near = np.flatnonzero(scores > max(least - remaining - ROUNDED, 0.0))
         least = _kth(scores[near], k)
         near = near[scores[near] > max(least - remaining - ROUNDED, 0.0)]

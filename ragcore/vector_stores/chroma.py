@@ -22,16 +22,21 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.errors import UnknownDocumentError
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
+from ragcore.vector_stores.chroma_client import (
+    connect_to,
+    documents_collection,
+    import_chromadb,
+    translate_errors,
+)
 from ragcore.vector_stores.chroma_records import (
     BATCH,
     Record,
@@ -58,7 +63,6 @@ from ragcore.vector_stores.validation import describe, lengths, metadata_json, u
 if TYPE_CHECKING:
     from chromadb import Collection as ChromaCollection
 
-    from ragcore.schema import Vector, Vectors
 
 T = TypeVar("T")
 
@@ -113,7 +117,7 @@ class ChromaVectorStore(LlamaIndexMethods):
 
     def __init__(self, chroma_collection: ChromaCollection) -> None:
         self._passages: Any = chroma_collection  # Any: its types allow anything in a record
-        self._documents: Any = _documents_collection(chroma_collection)
+        self._documents: Any = documents_collection(chroma_collection)
         self._view: _View | None = None
         self._lock = threading.RLock()
         self._words = _Words()
@@ -132,11 +136,11 @@ class ChromaVectorStore(LlamaIndexMethods):
 
         It is in the folder `persist_dir`, on the server at `host`, or in the memory of this process.
         """
-        chromadb = _chromadb()
+        chromadb = import_chromadb()
         settings = chromadb.config.Settings(anonymized_telemetry=False)
-        with _translate_errors():
+        with translate_errors():
             if host is not None:
-                client = _client_of(
+                client = connect_to(
                     f"{host}:{port}", partial(chromadb.HttpClient, host=host, port=port, settings=settings)
                 )
             elif persist_dir is not None:
@@ -153,7 +157,7 @@ class ChromaVectorStore(LlamaIndexMethods):
         return store
 
     def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        with self._lock, _translate_errors():
+        with self._lock, translate_errors():
             view = self._read_view()
             rows = unit_rows(document, nodes, view.dimension)
             metadata_json(document.metadata)  # TypeError before anything is written
@@ -174,7 +178,7 @@ class ChromaVectorStore(LlamaIndexMethods):
             return len(nodes)
 
     def delete(self, document_id: str) -> int:
-        with self._lock, _translate_errors():
+        with self._lock, translate_errors():
             view = self._read_view()
             header = self._header(view, document_id)
             others = {id_: other for id_, other in view.headers.items() if id_ != document_id}
@@ -184,7 +188,7 @@ class ChromaVectorStore(LlamaIndexMethods):
             return header.document.passages
 
     def document(self, document_id: str) -> Document:
-        with _translate_errors():
+        with translate_errors():
             answer = self._documents.get(ids=["d:" + document_id], include=["documents", "metadatas"])
             if not answer["ids"] or answer["metadatas"][0]["_version"] == GONE:
                 raise UnknownDocumentError(document_id)
@@ -204,9 +208,7 @@ class ChromaVectorStore(LlamaIndexMethods):
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         view = self._current_view()
-        ids = (
-            [self._header(view, document_id).document.id_] if document_id is not None else list(view.headers)
-        )
+        ids = list(view.headers) if document_id is None else [self._header(view, document_id).document.id_]
         return (node for id_ in ids for node in self._passages_of(id_))
 
     def passage_ids(self, document_id: str) -> list[str]:
@@ -225,11 +227,8 @@ class ChromaVectorStore(LlamaIndexMethods):
             condition = _Condition(view, scope)
             while True:
                 proposed = self._propose(vector, min(count, total), condition.where)
-                best = _best(
-                    sorted(filter(condition.matches, proposed), key=lambda record: record.order),
-                    vector,
-                    top_k,
-                )
+                matching = sorted(filter(condition.matches, proposed), key=lambda record: record.order)
+                best = _best(matching, vector, top_k)
                 least = best[-1].get_score() if len(best) == top_k else -np.inf
                 if (
                     count >= total
@@ -259,9 +258,8 @@ class ChromaVectorStore(LlamaIndexMethods):
             ]
             records = self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))
             nodes = {record.node.id_: record.node for record in records}
-            return [
-                NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes
-            ]  # others are deleted meanwhile
+            # others are deleted meanwhile
+            return [NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes]
 
         return self._retry_until_stable(search_in)
 
@@ -269,11 +267,8 @@ class ChromaVectorStore(LlamaIndexMethods):
         def read(view: _View) -> Candidates:
             records = self._records(view, scope, embeddings=True)
             sizes = np.array([record.metadata["_length"] for record in records], np.float32)
-            return Candidates(
-                [record.metadata["_node_id"] for record in records],
-                _rows_of(records, view.dimension or 0),
-                sizes,
-            )
+            ids = [record.metadata["_node_id"] for record in records]
+            return Candidates(ids, _rows_of(records, view.dimension or 0), sizes)
 
         return self._retry_until_stable(read)
 
@@ -286,8 +281,7 @@ class ChromaVectorStore(LlamaIndexMethods):
             self._own_client.close()
             self._own_client = None
 
-    # --- views
-    # ----------------------------------------------------------------------------------------------------------
+    # --- views ----------------------------------------------------------------------------------------------
 
     def _stamp(self) -> tuple[str, int | None]:
         records = self._documents.get(ids=[STAMP], include=["metadatas"])["metadatas"] or []
@@ -297,26 +291,22 @@ class ChromaVectorStore(LlamaIndexMethods):
         stamp, dimension = self._stamp()
         view = self._view
         if view is None or view.stamp != stamp:
-            records = [
-                each.metadata
-                for each in read_all(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
-            ]
-            documents = sorted(
-                (record for record in records if "_version" in record), key=lambda record: record["_version"]
-            )
+            read = read_all(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
+            records = [each.metadata for each in read if "_version" in each.metadata]
+            records.sort(key=lambda record: record["_version"])
             headers = [
-                _Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in documents
+                _Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in records
             ]
             view = self._view = _View(stamp, dimension, {header.document.id_: header for header in headers})
         return view
 
     def _current_view(self) -> _View:
-        with self._lock, _translate_errors():
+        with self._lock, translate_errors():
             return self._read_view()
 
     def _retry_until_stable(self, read: Callable[[_View], T]) -> T:
         """Call `read` again until nobody has written meanwhile."""
-        with self._lock, _translate_errors():
+        with self._lock, translate_errors():
             while True:
                 view = self._read_view()
                 result = read(view)
@@ -347,8 +337,7 @@ class ChromaVectorStore(LlamaIndexMethods):
             raise UnknownDocumentError(document_id)
         return view.headers[document_id]
 
-    # --- records
-    # --------------------------------------------------------------------------------------------------------
+    # --- records --------------------------------------------------------------------------------------------
 
     def _add(self, document: Document, nodes: Sequence[TextNode], rows: Vectors, version: str) -> None:
         metadatas = [
@@ -379,9 +368,8 @@ class ChromaVectorStore(LlamaIndexMethods):
         for record in self._records(view, Scope(node_ids=[node.id_ for node in nodes])):
             owner = record.metadata["_document"]
             if owner != document.id_:
-                raise ValueError(
-                    f"node {record.node.id_!r} of {document.id_!r} is already a node of {owner!r}"
-                )
+                id_ = record.node.id_
+                raise ValueError(f"node {id_!r} of {document.id_!r} is already a node of {owner!r}")
 
     def _records(self, view: _View, scope: Scope, *, embeddings: bool = False) -> list[Record]:
         """The passages in this scope, in order of insertion."""
@@ -389,9 +377,8 @@ class ChromaVectorStore(LlamaIndexMethods):
         parts = [scope]
         if scope.node_ids is not None:
             ids = list(dict.fromkeys(scope.node_ids))
-            parts = [
-                replace(scope, node_ids=ids[start : start + MAX_IDS]) for start in range(0, len(ids), MAX_IDS)
-            ]
+            starts = range(0, len(ids), MAX_IDS)
+            parts = [replace(scope, node_ids=ids[start : start + MAX_IDS]) for start in starts]
         records: list[Record] = []
         for condition in [_Condition(view, part) for part in parts]:
             records += filter(condition.matches, read_all(self._passages, condition.where, include))
@@ -434,9 +421,8 @@ class _Condition:
         if scope.filters is not None and (pushed := where_of(scope.filters)) is not None:
             conditions.append(pushed)
         # Chroma is fastest without any condition.
-        self.where: Where | None = (
-            {"$and": conditions} if len(conditions) > 1 else conditions[0] if conditions else None
-        )
+        several = len(conditions) > 1
+        self.where: Where | None = {"$and": conditions} if several else next(iter(conditions), None)
 
     def matches(self, record: Record) -> bool:
         metadata = record.metadata
@@ -455,9 +441,8 @@ class _Words:
         self.index = KeywordIndex()
         self.ids: dict[int, str] = {}  # by position
         self.positions: dict[str, int] = {}
-        self._versions: dict[
-            str, list[tuple[int, tuple[str, ...]]]
-        ] = {}  # by version: each passage's position and words
+        # by version: each passage's position and words
+        self._versions: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
         self._next = 0
 
     def update(self, view: _View, read: Callable[[list[str]], list[Record]]) -> None:
@@ -478,64 +463,6 @@ class _Words:
         self._next += len(records)
 
 
-def _documents_collection(passages: ChromaCollection) -> ChromaCollection:
-    """The collection of the documents, created if there is none."""
-    _chromadb()
-    from chromadb import Collection as Handle
-
-    client = passages._client  # a collection has no public reference to its server
-    with _translate_errors():
-        model = client.get_or_create_collection(
-            f"{passages.name}-documents", configuration={}, tenant=passages.tenant, database=passages.database
-        )
-    return Handle(client=client, model=model, embedding_function=None)
-
-
-def _chromadb() -> Any:
-    try:
-        import chromadb
-    except ImportError as error:
-        raise MissingPackageError("chromadb", extra="chroma") from error
-    return chromadb
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Chroma's failures as errors that a person can act on."""
-    import httpx
-    from chromadb.errors import ChromaError, NotFoundError
-
-    try:
-        yield
-    except httpx.TransportError as error:
-        raise StoreError(
-            f"The Chroma server does not answer: {error}.",
-            hint="Start it with: chroma run. Then check host and port.",
-        ) from error
-    except NotFoundError as error:
-        raise StoreError(
-            f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
-        ) from error
-    except (
-        Exception
-    ) as error:  # a bare Exception is how the client reports an answer that it has no class for
-        if not isinstance(error, ChromaError) and type(error) is not Exception:
-            raise
-        raise StoreError(
-            f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log."
-        ) from error
-
-
-def _client_of(address: str, connect: Callable[[], Any]) -> Any:
-    try:
-        return connect()
-    except ValueError as error:  # the client raises it for any failure to connect
-        raise StoreError(
-            f"No Chroma server answers at {address}.",
-            hint="Start it with: chroma run. Then check host and port.",
-        ) from error
-
-
 def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
     """Groups of passages for one request each. `sizes` are their bytes without the vectors, which have
     `width` numbers."""
@@ -552,10 +479,8 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
 def _best(records: Sequence[Record], vector: Vector, top_k: int) -> list[NodeWithScore]:
     """The nearest of these records, whose order decides between equals."""
     positions, scores = nearest(_rows_of(records, len(vector)), vector, top_k)
-    return [
-        NodeWithScore(records[position].node, float(score))
-        for position, score in zip(positions, scores, strict=True)
-    ]
+    pairs = zip(positions, scores, strict=True)
+    return [NodeWithScore(records[position].node, float(score)) for position, score in pairs]
 
 
 def _rows_of(records: Sequence[Record], dimension: int) -> Vectors:

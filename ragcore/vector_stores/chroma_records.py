@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragcore.schema import TextNode
+from ragcore.schema import TextNode, Vector
 from ragcore.vector_stores.filters import (
     FilterCondition,
     FilterOperator,
@@ -22,9 +22,6 @@ from ragcore.vector_stores.filters import (
     is_list,
 )
 from ragcore.vector_stores.node_json import Item, decode_item, encode_item
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 Where: TypeAlias = dict[str, Any]
 

@@ -18,11 +18,11 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.schema import Vector, Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
@@ -42,9 +42,6 @@ from ragcore.vector_stores.search import (
 from ragcore.vector_stores.sql_store import Incoming, TableStore, copies_from, words_of
 from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 SCHEMA = TABLES + POSTINGS_SCHEMA
 
@@ -215,8 +212,7 @@ class DiskStore(TableStore[DiskIndex]):
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: sqlite3.Connection) -> DiskIndex:
         terms = LATER if self._words_when_asked else terms_version()
@@ -340,8 +336,7 @@ class DiskStore(TableStore[DiskIndex]):
         )
         return [row for (row,) in rows.fetchall()]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _add_terms(
         self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0
@@ -362,9 +357,8 @@ class DiskStore(TableStore[DiskIndex]):
             return
         with self._database.transaction() as db:
             index = self._index(db)
-            if (
-                index is None or index.terms == terms_version()
-            ):  # another process has deleted it, or was faster
+            # another process has deleted it, or was faster
+            if index is None or index.terms == terms_version():
                 return
             self._drop_terms(db, index)
             passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
@@ -374,8 +368,7 @@ class DiskStore(TableStore[DiskIndex]):
                 (terms_version(), new_stamp(), index.id_),
             )
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _nearest(
         self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope

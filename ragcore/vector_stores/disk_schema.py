@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS documents (
     first_row INTEGER NOT NULL,
     first_slot INTEGER NOT NULL,
     passages INTEGER NOT NULL,
-    checksum INTEGER,               -- CRC-32 of the bytes of its vectors; NULL in a library of an earlier version
+    checksum INTEGER,               -- CRC-32 of the bytes of its vectors; NULL in earlier versions
     damaged INTEGER NOT NULL DEFAULT 0,  -- 1: its vectors have changed on the disk, and must be replaced
     UNIQUE (index_id, id)
 );

@@ -9,18 +9,15 @@ import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.schema import Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs
 from ragcore.vector_stores.disk_schema import DiskIndex, new_stamp
 from ragcore.vector_stores.search import Array, mask_of
 from ragcore.vector_stores.vector_file import VectorFolder
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 SIGNS_FROM = 4 * CHUNK  # rows; a smaller file is compared completely, which is fast enough
 
@@ -112,9 +109,8 @@ class IndexVectors:
     def mark_damaged(self, db: sqlite3.Connection, index: DiskIndex, suspects: Collection[int]) -> None:
         """Check these documents again in this transaction, and record which are damaged."""
         for seq, written, actual in list(self.unsound(db, index, suspects)):
-            if (
-                written is None and actual is not None
-            ):  # an earlier version recorded no checksum: trust the first
+            # an earlier version recorded no checksum: trust the first
+            if written is None and actual is not None:
                 db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
             else:
                 db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.search import (
     Array,
@@ -23,9 +22,6 @@ from ragcore.vector_stores.search import (
 )
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 LEAST_ROWS = 64
 
@@ -62,9 +58,8 @@ class MemoryStore(LlamaIndexMethods):
         self._entries: dict[str, _Entry] = {}
         self._positions: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
-        self._lengths: dict[
-            int, float
-        ] = {}  # row -> length of the embedding before scaling, where it is not 1
+        # row -> length of the embedding before scaling, where it is not 1
+        self._lengths: dict[int, float] = {}
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0

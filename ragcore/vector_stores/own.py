@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector
 from ragcore.vector_stores.base import EVERYTHING, Scope
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 
 class OwnStore(MemoryStore):

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
+from ragcore.schema import Vector, Vectors
 from ragcore.sql.postgres import PostgresConnection, PostgresDatabase
 from ragcore.sql.postgres_errors import MissingTableError
 from ragcore.sql.postgres_values import Row
@@ -32,10 +33,6 @@ from ragcore.vector_stores.postings_codec import contents_of
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version
 from ragcore.vector_stores.sql_rows import passages_at
 from ragcore.vector_stores.sql_store import Incoming, IndexRow, TableStore
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
-
 
 BATCH = 500  # passages added to the HNSW index in one transaction
 EXACT = 20_000  # passages; a smaller index is compared completely
@@ -99,7 +96,8 @@ class PostgresStore(TableStore[_Index]):
         table_name: str = "documents",
     ) -> PostgresStore:
         """A store with a connection of its own, which `close` ends. `table_name` is the name of the index."""
-        address = f"postgresql://{quote(user, '')}:{quote(password, '')}@/{quote(database, '')}?host={quote(host)}&port={port}"
+        account = f"{quote(user, '')}:{quote(password, '')}"
+        address = f"postgresql://{account}@/{quote(database, '')}?host={quote(host)}&port={port}"
         store = cls(PostgresDatabase(address, SCHEMA), index=table_name)
         store._owned = True
         return store
@@ -154,9 +152,8 @@ class PostgresStore(TableStore[_Index]):
                 return
             self._drop_table(db, index)
             self._postings.clear(db, index.id_)
-            db.execute(
-                "DELETE FROM documents WHERE index_id = ?", (index.id_,)
-            )  # and with them their texts and passages
+            # and with them their texts and passages
+            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
 
     def reclaim(self) -> None:
@@ -179,8 +176,7 @@ class PostgresStore(TableStore[_Index]):
             rows = db.execute(f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM {OURS}")
             return int(rows.fetchall()[0][0])
 
-    # --- rows
-    # -----------------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _new_index(self, db: PostgresConnection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
@@ -212,8 +208,7 @@ class PostgresStore(TableStore[_Index]):
     def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
         return [row["row"] for row in self._within(db, index, scope)]
 
-    # --- keywords
-    # -------------------------------------------------------------------------------------------------------
+    # --- keywords -------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
         """Rebuild the keyword index if it follows the rules of an earlier version.
@@ -258,8 +253,7 @@ class PostgresStore(TableStore[_Index]):
         rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
         return {seq: range(first, first + passages) for seq, first, passages in rows}
 
-    # --- vectors
-    # --------------------------------------------------------------------------------------------------------
+    # --- vectors --------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
         if dimension > WIDEST:
@@ -408,9 +402,8 @@ class PostgresStore(TableStore[_Index]):
             f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE "
             "SKIP LOCKED"
         )
-        with contextlib.suppress(
-            StoreError
-        ):  # the rest is compared one by one until a later `upsert` adds it
+        # the rest is compared one by one until a later `upsert` adds it
+        with contextlib.suppress(StoreError):
             for _ in range(0, least, BATCH):
                 if not db.execute(
                     f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from ragcore.schema import Vector
 from ragcore.vector_stores.base import Candidates
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.search import Array, top_k, unit_query
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 Similarity: TypeAlias = Literal["cosine", "dot_product", "euclidean"]
 Ranked: TypeAlias = "tuple[Array, Array]"

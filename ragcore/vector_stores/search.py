@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from ragcore.errors import DimensionError
-from ragcore.schema import TextNode
+from ragcore.schema import TextNode, Vector, Vectors
 from ragcore.text.keywords import content_words, words
 from ragcore.text.word_forms import USUAL
 from ragcore.vector_stores.validation import STORED_ROUNDING, unit
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
     from ragcore.vector_stores.binary_quantization import Signs
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

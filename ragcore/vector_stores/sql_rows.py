@@ -23,7 +23,7 @@ FIRST_BLOCK = 16_384  # the size in the first version, whose rows do not name it
 TEXTS_AND_PASSAGES = """
 CREATE TABLE IF NOT EXISTS texts (
     document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    block INTEGER NOT NULL,         -- number in the document; the layout of the document has the size in characters
+    block INTEGER NOT NULL,         -- number in the document, whose layout has the size in characters
     data BLOB NOT NULL,             -- compressed
     PRIMARY KEY (document, block)
 );
@@ -124,9 +124,8 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         f"({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    parsed = {
-        layout: json.loads(layout) for layout in {row["layout"] for row in records}
-    }  # similar documents share a layout
+    # similar documents share a layout
+    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in records}}
     cut = [row for row in records if row["text"] is None]
     layouts = {row["document"]: parsed[row["layout"]] for row in cut}
     stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
@@ -233,9 +232,8 @@ def _template(hidden: Sequence[Sequence[str]]) -> Template:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(
-        "utf-8", "surrogatepass"
-    )  # a broken file may contain lone surrogates, which are stored unchanged
+    # a broken file may contain lone surrogates, which are stored unchanged
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _text(data: bytes) -> str:

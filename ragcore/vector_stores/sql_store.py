@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from ragcore.errors import DamagedStoreError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.sql.base import Connection, Database
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
 from ragcore.vector_stores.bm25_index import Postings
@@ -29,9 +29,6 @@ from ragcore.vector_stores.sql_rows import (
 )
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
 
 BATCH = 500  # passages read at a time
 PASSAGE = "row, document, id, first_char, end_char, text, metadata, hidden, links, length"
@@ -129,9 +126,8 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _row_type: type[Index]
-    _missing: ClassVar[
-        type[DamagedStoreError]
-    ]  # raised where the vectors were replaced while somebody looked for them
+    # raised where the vectors were replaced while somebody looked for them
+    _missing: ClassVar[type[DamagedStoreError]]
     _extra_columns: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database

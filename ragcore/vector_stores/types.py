@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ragcore.components import Fields
 from ragcore.concurrency import awaitable
-from ragcore.schema import Document, TextNode
+from ragcore.schema import Document, TextNode, Vector
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import ExactMatchFilter as ExactMatchFilter
 from ragcore.vector_stores.filters import FilterCondition as FilterCondition
@@ -17,9 +17,6 @@ from ragcore.vector_stores.filters import FilterOperator as FilterOperator
 from ragcore.vector_stores.filters import MetadataFilter as MetadataFilter
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
 
 HERE = "_ragcore_store"  # the attribute of a foreign store with its OwnStore, which all indexes share
 WORDS = (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ragcore.errors import DimensionError
-from ragcore.schema import Document, Metadata, TextNode
+from ragcore.schema import Document, Metadata, TextNode, Vectors
 from ragcore.vector_stores.base import StoredDocument
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 UNIT_ROUNDING = 1e-6
 STORED_ROUNDING = 1e-3  # maximum difference of a stored row's length from 1; float32 stays far below it

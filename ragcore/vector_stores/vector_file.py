@@ -13,16 +13,14 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.schema import Vectors
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs, sign_bits, words_of
 from ragcore.vector_stores.validation import are_unit
-
-if TYPE_CHECKING:
-    from ragcore.schema import Vectors
 
 SUFFIX = ".f32"
 SIGNS_SUFFIX = ".signs"

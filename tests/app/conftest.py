@@ -42,15 +42,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample" / "documents"
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
-BROWSERS = [
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-]  # the first is twice as fast
+# the first is twice as fast
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     # the pages of a context are drawn by one process, which keeps the compiled scripts: see `Contexts`
     "--process-per-site",
 ]  # fmt: skip
@@ -142,9 +139,8 @@ class App:
     @property
     def address(self) -> str:
         """Which `lectern` prints."""
-        return address(self.port, access_token(self.home)).replace(
-            "localhost", "127.0.0.1"
-        )  # the only name the browser knows
+        # the only name the browser knows
+        return address(self.port, access_token(self.home)).replace("localhost", "127.0.0.1")
 
     def start(self) -> None:
         if not self.port:
@@ -461,9 +457,8 @@ def wait_without_page(app: App, seconds: float = 180) -> None:
 def drop(page: Page, *files: FilePayload | Path) -> None:
     """Give files to the area for them, once it is there: of what is given before, nobody hears."""
     area = page.locator('.area:not([hidden]) input[type="file"]')
-    paths = [
-        file for file in files if isinstance(file, Path)
-    ]  # which the browser reads by itself, so much faster
+    # which the browser reads by itself, so much faster
+    paths = [file for file in files if isinstance(file, Path)]
     if len(paths) == len(files):
         area.set_input_files(paths)
     else:

@@ -28,11 +28,13 @@ FOCUSED = """(accent) => {
   let seen = false, up = at;
   for (let level = 0; level < 5 && up && !seen; level++) {
     const style = getComputedStyle(up);
-    seen = level ? style.borderTopColor === accent : style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+    const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+    seen = level ? style.borderTopColor === accent : outlined;
     up = up.parentElement || up.getRootNode().host;
   }
   const box = at.getBoundingClientRect();
-  const within = box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth && box.width > 0;
+  const within = box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth
+    && box.width > 0;
   const name = at.getAttribute("aria-label") || at.getAttribute("placeholder") || at.innerText || "";
   return { name: name.replace(/\\s+/g, " ").trim(), seen, within };
 }"""
@@ -68,9 +70,8 @@ def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: 
     passed = tab_to(page, "Ask your documents")
     wanted = ["Skip to main content", "Documents", "Chat"]
     wanted += ["Compare", "Modes", "Map", "Indexes", "Evaluate", "Settings", "New chat"]
-    assert [
-        name for stop in passed for name in wanted if stop.endswith(name)
-    ] == wanted  # in the order of the screen
+    # in the order of the screen
+    assert [name for stop in passed for name in wanted if stop.endswith(name)] == wanted
     page.keyboard.type(ON_A_PAGE)
     page.keyboard.press("Enter")
     answered(page)
@@ -259,12 +260,14 @@ def test_phone_buttons_around_an_answer_are_finger_high(page: Page, app: App, ma
 # Marks within a line are as high as it is, and a field of Streamlit's stands in a higher box that is pressed
 # with it.
 TOO_LOW = """() => {
-  const low = [], inLine = 'p a[href^="#passage-"], a[href^="#calls-"], a[href="#stMain"], .stTextInput input, textarea';
+  const low = [], links = 'p a[href^="#passage-"], a[href^="#calls-"], a[href="#stMain"]';
+  const inLine = links + ", .stTextInput input, textarea";
   const look = (root) => root.querySelectorAll("*").forEach((el) => {
     if (el.shadowRoot) look(el.shadowRoot);
     const free = el.matches(inLine) && !el.closest('[class*="st-key-chips_"]');
     if (free || !el.matches("button, a[href], summary, input, textarea")) return;
-    const { width, height } = el.getBoundingClientRect(), seen = el.checkVisibility({ visibilityProperty: true });
+    const { width, height } = el.getBoundingClientRect();
+    const seen = el.checkVisibility({ visibilityProperty: true });
     if (seen && width && height && height < 43.5) low.push(el.outerHTML.slice(0, 120));
   });
   look(document);
@@ -283,7 +286,7 @@ LAST_WORDS = """chip => {
 
 DRAWN_APART = """async (code) => {
   const { default: draw } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-  const own = document.createElement("div"), container = document.createElement("div"), gone = document.createElement("div");
+  const [own, container, gone] = [1, 2, 3].map(() => document.createElement("div"));
   container.className = "st-key-figures";
   draw({ data: { key: "figures", name: "Setting" }, parentElement: own });
   draw({ data: { key: "figures", name: "Gone" }, parentElement: gone })();
@@ -342,13 +345,15 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
 # What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not
 # looked at is what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
 SMALL = """() => {
-  const elsewhere = '[data-testid="stSidebar"], [data-testid="stHeaderActionElements"], [data-testid="stElementToolbar"]';
-  const within = (root) => [...root.querySelectorAll("*")].filter((one) => !one.closest(elsewhere) && one.shadowRoot);
+  const elsewhere = ["stSidebar", "stHeaderActionElements", "stElementToolbar"]
+    .map((id) => `[data-testid="${id}"]`).join(", ");
+  const within = (root) => [...root.querySelectorAll("*")]
+    .filter((one) => !one.closest(elsewhere) && one.shadowRoot);
   const roots = (root) => [root, ...within(root).flatMap((host) => roots(host.shadowRoot))];
   return roots(document).flatMap((root) => [...root.querySelectorAll("button, a[href], summary")])
     .filter((one) => !one.closest(elsewhere) && !one.matches('[data-testid="stLogoLink"]'))
-    .map((one) => [one, one.getBoundingClientRect().height, parseFloat(getComputedStyle(one, "::after").height) || 0])
-    .filter(([one, high, around]) => high > 1 && Math.max(high, around) < 43.5)
+    .map((one) => [one, one.getBoundingClientRect().height, getComputedStyle(one, "::after").height])
+    .filter(([one, high, around]) => high > 1 && Math.max(high, parseFloat(around) || 0) < 43.5)
     .map(([one, high]) => `${one.getAttribute("aria-label") || one.innerText} ${high}`);
 }"""
 
@@ -386,7 +391,8 @@ WATCH_MOVEMENT = """() => {
     for (const one of roots(document).flatMap((root) => root.getAnimations())) {
       const on = one.effect.target, most = one.effect.getComputedTiming().activeDuration;
       if (one.playState !== "running" || most <= 10 || on.closest('[data-testid^="stSpinner"]')) continue;
-      window.moved.add(`${one.animationName || one.transitionProperty} for ${most} ms on ${on.outerHTML.slice(0, 150)}`);
+      const name = one.animationName || one.transitionProperty;
+      window.moved.add(`${name} for ${most} ms on ${on.outerHTML.slice(0, 150)}`);
     }
     requestAnimationFrame(look);
   };

@@ -50,9 +50,8 @@ def transcript(page: Page) -> list[str]:
 
 def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
     page.goto(app.url)
-    page.locator(".st-key-suggested").get_by_text(
-        "May I bring a large dog?"
-    ).wait_for()  # the sample's own questions are there
+    # the sample's own questions are there
+    page.locator(".st-key-suggested").get_by_text("May I bring a large dog?").wait_for()
     suggested = page.locator(".st-key-suggested button").nth(1)
     asked = page.locator(".st-key-suggested button p").nth(1).inner_text()
     suggested.click()
@@ -106,9 +105,8 @@ def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1280, "height": 560})
     page.goto(app.url)
     box = page.locator(".st-key-home_ask textarea")
-    box.fill(
-        "Are bicycles carried to the museum by the railway of the pier?"
-    )  # whose answer is higher than the window
+    # whose answer is higher than the window
+    box.fill("Are bicycles carried to the museum by the railway of the pier?")
     box.press("Enter")
     answered(page)
     page.wait_for_timeout(1500)  # the page goes down with what comes last
@@ -425,9 +423,8 @@ def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
     page.get_by_role("button", name="How many carriages are there, then?", exact=True).click()
     until(page, lambda: "All documents" in options(page))
     page.get_by_role("button", name="More", exact=True).last.click()
-    page.get_by_role(
-        "menuitem", name="Keep as a note"
-    ).click()  # each press sends the values of the menus again
+    # each press sends the values of the menus again
+    page.get_by_role("menuitem", name="Keep as a note").click()
     page.get_by_text("Added to your notes.").wait_for()
     settled(page)
     assert not any(part in options(page) for part in OWN_OPTIONS)

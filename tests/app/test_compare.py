@@ -28,7 +28,8 @@ WIDTHS = """
 (() => {
   window.widths = new Set();
   const look = () => {
-    for (const column of document.querySelectorAll('[class*="st-key-column_"]')) window.widths.add(column.clientWidth);
+    for (const column of document.querySelectorAll('[class*="st-key-column_"]'))
+      window.widths.add(column.clientWidth);
     requestAnimationFrame(look);
   };
   look();
@@ -81,9 +82,8 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
         "Compact", "Refine", "Tree summarize", "Accumulate",
     ]  # fmt: skip
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
-    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), (
-        costs
-    )  # calls and tokens say nothing without a language model
+    # calls and tokens say nothing without a language model
+    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), costs
     page.get_by_text("All from the same 6 passages").wait_for()
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
@@ -111,9 +111,8 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     marked = panel.locator(".text ins, .text del").evaluate_all(
         "marks => marks.map((mark) => mark.textContent)"
     )
-    assert all(
-        words and words == words.lstrip() for words in marked
-    )  # an empty line is no difference to be seen
+    # an empty line is no difference to be seen
+    assert all(words and words == words.lstrip() for words in marked)
     shown = panel.locator(".text").inner_text()
     settled(page)
     until(page, lambda: "p=differences." in page.url)
@@ -249,9 +248,8 @@ def test_search_settings_name_changes_and_a_missing_model(page: Page, app: App) 
     page.get_by_text("· reranked").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()
-    told = page.locator(
-        '[class*="st-key-problem_"]'
-    )  # in the place of the answer; the line of the price may say it too
+    # in the place of the answer; the line of the price may say it too
+    told = page.locator('[class*="st-key-problem_"]')
     told.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
 
 

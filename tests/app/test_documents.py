@@ -50,9 +50,8 @@ def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     (folder / "papers" / "note.md").write_text("# Note\n\nThe harbour was built in 1902.")
     opened = {"LECTERN_PRIVATE_NETWORK": "allow", "LECTERN_FOLDERS": str(folder / "papers")}
     apps = started(folder)
-    with (
-        pytest.MonkeyPatch.context() as environment
-    ):  # while it starts: the other applications of this module stay closed
+    # while it starts: the other applications of this module stay closed
+    with pytest.MonkeyPatch.context() as environment:
         for name, value in opened.items():
             environment.setenv(name, value)
         app = next(apps)
@@ -412,13 +411,15 @@ def test_remounted_file_list_has_no_duplicates_and_keeps_typing(page: Page) -> N
     page.set_content("<div id='host'></div>")
     shown, typed = page.evaluate(
         """async (script) => {
-          const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+          const { default: begin } = await import(address);
           const parentElement = document.getElementById("host").attachShadow({ mode: "open" });
           parentElement.innerHTML = "<label class='all'><input><span></span></label><ul></ul>";
-          const words = { list: "Files", password: "Password", password_of: "Of {name}", unlock: "Open", delete_of: "" };
-          words.choose_of = "";
+          const words = { list: "Files", password: "Password", password_of: "Of {name}", unlock: "Open" };
+          words.choose_of = words.delete_of = "";
           const problem = { what: "It is locked.", hint: "", needs_password: true, details: "" };
-          const file = (id, problem) => ({ id, name: id, kind: "PDF", facts: "", groups: [], state: "failed", problem });
+          const common = { kind: "PDF", facts: "", groups: [], state: "failed" };
+          const file = (id, problem) => ({ id, name: id, ...common, problem });
           const data = { words, files: [file("a.pdf", problem), file("b.pdf", null)] };
           const end = begin({ data, parentElement, setTriggerValue: () => {} });
           parentElement.querySelector("form input").value = "open sesame";

@@ -116,11 +116,13 @@ def test_outside_link_opens_a_chat_in_an_admitted_browser(
 HOSTILE = """[a bank](https://evil.example/a?b=1&c=2 "safe") and ![a picture](https://evil.example/p.png)
 [x](javascript:alert(1)) [x](JaVaScRiPt:alert(1)) [x](java&#115;cript:alert(1)) [x](java&Tab;script:alert(1))
 [x]( javascript:alert(1))
-[x](<javascript:alert(1)>) [x](data:text/html,<script>alert(1)</script>) [x](vbscript:x) [x] (javascript:alert(1))
+[x](<javascript:alert(1)>) [x](data:text/html,<script>alert(1)</script>) [x](vbscript:x) \
+[x] (javascript:alert(1))
 [1](javascript:alert(1))
 <javascript:alert(1)> <https://evil.example> <a href="javascript:alert(1)">x</a> <img src=x onerror=alert(1)>
 <svg/onload=alert(1)>
-[x][ref] [ref] [ref][] ![x][ref] [x]\\(javascript:alert(1)) \\[x](javascript:alert(1)) \\\\[x](javascript:alert(1))
+[x][ref] [ref] [ref][] ![x][ref] [x]\\(javascript:alert(1)) \\[x](javascript:alert(1)) \
+\\\\[x](javascript:alert(1))
 !\\[x](data:x)
 `[x](javascript:alert(1))` ``` [x](javascript:alert(1)) `[x](javascript:alert(1))
 
@@ -140,11 +142,13 @@ x]: data:text/html,x
 [in a block](javascript:alert(1))
 ~~~
 [a](
-javascript:alert(1)) [[a](javascript:alert(1))](javascript:alert(1)) <iframe src="javascript:alert(1)"></iframe>
+javascript:alert(1)) [[a](javascript:alert(1))](javascript:alert(1)) \
+<iframe src="javascript:alert(1)"></iframe>
 """
 
 LINKS = """
-elements => elements.map((each) => [each.localName, each.href || each.src || "", each.rel || "", each.textContent])
+elements => elements.map((each) =>
+  [each.localName, each.href || each.src || "", each.rel || "", each.textContent])
 """
 ACTIVE = (
     "a, img, iframe, script, object, embed, form, area, base, link, meta[http-equiv=refresh], "

@@ -119,9 +119,8 @@ def test_typed_questions_are_measured_and_figures_need_no_scroll(
         evaluate.keyboard.press("Enter")
         settled(evaluate)
         evaluate.get_by_label(f"Page with the answer to question {row}", exact=True).fill(page)
-    evaluate.get_by_role(
-        "button", name="Use these questions"
-    ).click()  # the last field is still being typed in
+    # the last field is still being typed in
+    evaluate.get_by_role("button", name="Use these questions").click()
     evaluate.get_by_text("2 questions · your own").wait_for()
     evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
     settled(evaluate)
@@ -225,9 +224,8 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
     evaluate.get_by_text("One passage: 1 passage · Compact").wait_for()
     settled(evaluate)
     evaluate.get_by_role("button", name="New setting").click()
-    until(
-        evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6"
-    )  # as in Settings, once more
+    # as in Settings, once more
+    until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")
     assert evaluate.get_by_label("Name", exact=True).input_value() == ""
     evaluate.keyboard.press("Escape")
     save.wait_for(state="detached")
@@ -258,9 +256,8 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
     found_first = evaluate.locator('[class*="st-key-pair_"]', has_text="1.00 → 1.00").first
     found_first.get_by_role("button").click()
     evaluate.get_by_text("Expected: ").wait_for()
-    until(
-        evaluate, lambda: found_first.locator(".stMarkdownBadge").count() == 2
-    )  # the right passage, of each setting
+    # the right passage, of each setting
+    until(evaluate, lambda: found_first.locator(".stMarkdownBadge").count() == 2)
     settled(evaluate)
     before, address = found_first.inner_text(), evaluate.url
     assert "&p=compare." in address

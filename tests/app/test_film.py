@@ -48,9 +48,8 @@ def query(page: Page, app: App, way: str) -> None:
     settled(page)
     page.get_by_role("textbox", name="Question").fill(QUESTION)
     page.get_by_role("textbox", name="Question").press("Control+Enter")
-    page.locator(".st-key-query_ways").get_by_text(
-        ": "
-    ).first.wait_for()  # the price of some way, or that it is worked out
+    # the price of some way, or that it is worked out
+    page.locator(".st-key-query_ways").get_by_text(": ").first.wait_for()
     settled(page)
     choose_way(page, way)
 

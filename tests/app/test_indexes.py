@@ -305,9 +305,8 @@ def test_exported_index_returns_with_its_documents_and_answers(page: Page, app: 
     page.locator('[class*="st-key-chips_"] a').first.click()
     around, passage = page.locator(".st-key-panel .text"), page.locator(".st-key-panel .text mark")
     passage.wait_for()
-    assert len(around.inner_text()) > len(
-        passage.inner_text()
-    )  # the document that came with it, not the passage kept alone
+    # the document that came with it, not the passage kept alone
+    assert len(around.inner_text()) > len(passage.inner_text())
 
     page.get_by_role("link", name="Indexes").click()
     page.locator(".st-key-delete_popover button").first.click()

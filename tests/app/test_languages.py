@@ -200,7 +200,8 @@ def at_the_right(paragraph: Locator) -> bool:
               const bottom = Math.max(...lines.map((line) => line.bottom));
               const last = lines.filter((line) => line.bottom > bottom - 4);
               const box = el.getBoundingClientRect();
-              const left = Math.min(...last.map((line) => line.left)), right = Math.max(...last.map((line) => line.right));
+              const left = Math.min(...last.map((line) => line.left));
+              const right = Math.max(...last.map((line) => line.right));
               return box.right - right < 12 && left - box.left > 24;
             }"""
         )

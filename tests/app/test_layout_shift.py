@@ -30,7 +30,9 @@ KEPT = ":is(.st-key-dropzone, .st-key-files, .st-key-document_table):not(:has([d
 MOVED = """
 (() => {
   window.moved = 0;
-  const add = (list) => list.getEntries().forEach((shift) => { if (!shift.hadRecentInput) window.moved += shift.value; });
+  const add = (list) => list.getEntries().forEach((shift) => {
+    if (!shift.hadRecentInput) window.moved += shift.value;
+  });
   new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
 })();
 """

@@ -83,9 +83,8 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     other.get_by_text("freed.").wait_for()
     assert list(models_folder(own_app.home).iterdir()) == []
 
-    write_tiny_model(
-        models_folder(own_app.home) / "tiny.gguf", trained_context=16_384
-    )  # its tokens are letters
+    # its tokens are letters
+    write_tiny_model(models_folder(own_app.home) / "tiny.gguf", trained_context=16_384)
     row.get_by_text("tiny.gguf").wait_for()  # by itself, on a page that was open before
     page.reload()
     offer.get_by_text("tiny.gguf is on this computer").wait_for()

@@ -203,9 +203,8 @@ def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app:
         ask_anew(page, app, DOG)
         button(page, "More").last.click()
         opened = page.get_by_role("menu")
-        entries = opened.evaluate(
-            "el => [...el.children].map((one) => one.textContent)"
-        )  # a line between two groups has none
+        # a line between two groups has none
+        entries = opened.evaluate("el => [...el.children].map((one) => one.textContent)")
         assert entries[:6] == [
             "Keep as a note",
             "Edit question",

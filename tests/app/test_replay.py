@@ -187,12 +187,8 @@ def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, serve
         assert answer.locator("ul li").all_inner_texts() == ["third"]
         assert answer.locator("strong").all_inner_texts() == ["Wind", "stops"]
         cells = answer.locator("table :is(th, td)").all_inner_texts()
-        assert [" ".join(text.split()) for text in cells] == [
-            "Wind",
-            "Car",
-            "45",
-            "stops 1",
-        ]  # the row's source
+        # the row's source
+        assert [" ".join(text.split()) for text in cells] == ["Wind", "Car", "45", "stops 1"]
         assert answer.locator("td").last.is_visible()
 
 

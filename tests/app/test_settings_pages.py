@@ -83,9 +83,8 @@ def test_old_settings_link_leads_to_the_new_section(page: Page, app: App) -> Non
 def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings#language")
     page.locator(".st-key-set_language input").click()
-    page.get_by_role(
-        "option", name="中文 (Chinese)", exact=True
-    ).wait_for()  # read also where there is no font for Chinese
+    # read also where there is no font for Chinese
+    page.get_by_role("option", name="中文 (Chinese)", exact=True).wait_for()
     page.keyboard.press("Escape")
     assert page.url == f"{app.url}/settings?s=display"
     labels = page.get_by_test_id("stMainBlockContainer").get_by_test_id("stWidgetLabel").all_inner_texts()

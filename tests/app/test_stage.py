@@ -85,9 +85,8 @@ def test_chat_and_query_recordings_play_without_documents(page: Page, empty_app:
     until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == ALONE)
     settled(page)
     page.get_by_role("button", name="Compare 2 answers").click()
-    until(
-        page, lambda: page.get_by_text("Recorded on").count() >= 2
-    )  # on a narrow screen one of them is behind the other
+    # on a narrow screen one of them is behind the other
+    until(page, lambda: page.get_by_text("Recorded on").count() >= 2)
     settled(page)
     assert page.get_by_text("6 calls").count() >= 1  # accumulate, as it was
     assert USUAL[0].facts.model in page.locator(".st-key-compare_common").inner_text()

@@ -86,9 +86,8 @@ def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
         app.stop()
 
 
-@pytest.mark.parametrize(
-    "table", ["passages", "conversations"]
-)  # without the second one, no screen can be drawn
+# without the second one, no screen can be drawn
+@pytest.mark.parametrize("table", ["passages", "conversations"])
 def test_damaged_database_and_keys_are_reported_on_every_screen(
     table: str, page: Page, sample: Path, tmp_path: Path
 ) -> None:

@@ -149,7 +149,8 @@ def test_replaced_element_still_announces_the_end(page: Page) -> None:
     page.set_content("<div id='host'></div>")
     texts = page.evaluate(
         """async (script) => {
-          const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+          const { default: begin } = await import(address);
           const draw = (of, announcement, ended = 0) => {
             const host = document.createElement("div");
             document.getElementById("host").replaceChildren(host);
@@ -167,7 +168,8 @@ def test_replaced_element_still_announces_the_end(page: Page) -> None:
           await longer();
           const [third] = draw("a", "It is being answered.");
           const [another] = draw("b", "");
-          const texts = [first.textContent, at_once, second.textContent, third.textContent, another.textContent];
+          const texts = [first.textContent, at_once];
+          texts.push(second.textContent, third.textContent, another.textContent);
           const [quick] = draw("b", "It was answered at once.", 1);
           await longer();
           return [...texts, quick.textContent];

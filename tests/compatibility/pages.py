@@ -17,9 +17,8 @@ _IMPORT = re.compile(
 )
 _MODULE = re.compile(r"^[ \t]*import[ \t]+(llama_index\.core[\w.]*)", re.MULTILINE)
 _SHELL = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
-ASIDE = re.compile(
-    r"graph|sql|multi_?modal|image", re.IGNORECASE
-)  # indexes that ragcore does not have, on purpose
+# indexes that ragcore does not have, on purpose
+ASIDE = re.compile(r"graph|sql|multi_?modal|image", re.IGNORECASE)
 
 
 def pages(checkout: Path) -> list[Path]:

@@ -194,9 +194,8 @@ def test_messages_go_over_the_wire_as_they_were_rendered(
         {"role": "user", "content": 'When? "{context_str}"'},
     ]
     assert request.body["model"] == "tiny"
-    assert (
-        request.body["stream"] is True
-    )  # also what is wanted whole: silence then means that something is wrong
+    # also what is wanted whole: silence then means that something is wrong
+    assert request.body["stream"] is True
 
 
 def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServer) -> None:

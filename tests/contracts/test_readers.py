@@ -126,9 +126,9 @@ def test_the_same_file_reads_the_same_twice(suffix: str, tmp_path: Path) -> None
 
 
 def test_every_reader_is_covered_here() -> None:
-    covered = {
-        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png", ".doc", ".ics", ".vcf")
-    }  # tests/ragcore/readers: ocr/test_tesseract.py, test_formats.py (old Office files), test_calendars_and_cards.py
+    # tests/ragcore/readers: ocr/test_tesseract.py, test_formats.py (old Office files),
+    # test_calendars_and_cards.py
+    covered = {id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png", ".doc", ".ics", ".vcf")}
     assert {suffix for suffix in supported_suffixes() if id(reader_for(f"x{suffix}")) not in covered} == set()
 
 

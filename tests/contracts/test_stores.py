@@ -85,17 +85,11 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-EXAMPLES = {
-    "memory": 60,
-    "disk": 40,
-    "chroma": 5,
-    "chroma-server": 2,
-    "postgres": 8,
-}  # sequences that hypothesis tries
+# sequences that hypothesis tries
+EXAMPLES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
-SHARED = {
-    kind: STORES[kind] for kind in ("disk", "postgres")
-}  # a Chroma collection is for one writing process
+# a Chroma collection is for one writing process
+SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
@@ -152,8 +146,7 @@ def typed(metadata: Any) -> list[tuple[str, type, Any]]:
     return [(key, type(value), value) for key, value in metadata.items()]
 
 
-# --- search
-# ---------------------------------------------------------------------------------------------------------------
+# --- search -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 1000])
@@ -471,9 +464,8 @@ def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
 def test_an_emptied_store_takes_another_width(store: Store) -> None:
     store.upsert(*passage("a", "x"))
     store.delete("a")
-    if isinstance(
-        store, ChromaVectorStore
-    ):  # a collection of Chroma cannot change its width, and that is said
+    # a collection of Chroma cannot change its width, and that is said
+    if isinstance(store, ChromaVectorStore):
         with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
             store.upsert(*passage("b", "y", [0.0, 0.0, 1.0]))
         return
@@ -481,8 +473,7 @@ def test_an_emptied_store_takes_another_width(store: Store) -> None:
     assert ids(store.search(np.ones(3, np.float32), 1)) == ["b/0"]
 
 
-# --- words
-# ----------------------------------------------------------------------------------------------------------------
+# --- words --------------------------------------------------------------------------------------------------
 
 LAKES = [
     "red fish in the lake",
@@ -590,12 +581,10 @@ def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None
     assert ids(store.keyword_search("notice in the Meyer contract", 1)) == ["Meyer.pdf/0"]
 
 
-# --- what is kept
-# ---------------------------------------------------------------------------------------------------------
+# --- what is kept -------------------------------------------------------------------------------------------
 
-STRANGE = (
-    "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
-)  # longer than a block of stored text
+# longer than a block of stored text
+STRANGE = "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900
 
 
 def strange_document() -> tuple[Document, list[TextNode]]:
@@ -806,8 +795,7 @@ def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -
     assert ids(store.keyword_search("number4", 20)) == [f"d4/{i}" for i in range(10)]
 
 
-# --- several at once
-# ------------------------------------------------------------------------------------------------------
+# --- several at once ----------------------------------------------------------------------------------------
 
 
 def test_threads_may_upsert_delete_and_search_at_the_same_time(store: Store) -> None:
@@ -933,8 +921,7 @@ def test_a_reopened_store_has_all_that_was_stored(kind: str, tmp_path: Path) -> 
     closed(store)
 
 
-# --- against a model
-# ------------------------------------------------------------------------------------------------------
+# --- against a model ----------------------------------------------------------------------------------------
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
 words_ = st.lists(st.sampled_from(["fish", "lake", "red", "Straße", "東京都", "the", "of"]), max_size=8)

@@ -186,9 +186,8 @@ def test_d38_chroma_gives_all_passages_with_own_ids_and_cosines(tmp_path: Path) 
     client = chromadb.PersistentClient(
         path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False)
     )
-    store = ChromaVectorStore(
-        chroma_collection=client.get_or_create_collection("quickstart")
-    )  # squared distances
+    # squared distances
+    store = ChromaVectorStore(chroma_collection=client.get_or_create_collection("quickstart"))
     rows = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
     nodes = [TextNode(f"text {i}", f"passage number {i}", embedding=row) for i, row in enumerate(rows)]
     store.upsert(Document("x", id_="d"), nodes)

@@ -23,9 +23,8 @@ def main() -> int:
     parser.add_argument("--peer", default=sys.executable)
     parser.add_argument("--show", action="store_true", help="print the unexplained cases in full")
     options = parser.parse_args()
-    logging.getLogger("ragcore").setLevel(
-        logging.ERROR
-    )  # what the library warns of would stand between the rows
+    # what the library warns of would stand between the rows
+    logging.getLogger("ragcore").setLevel(logging.ERROR)
     total: Counter[str] = Counter()
     print(f"{'area':24}{'cases':>7}{'same':>7}{'by design':>11}{'unexplained':>13}  reasons")
     for name in options.areas:

@@ -4,9 +4,11 @@ two outcomes.
 An area is a module in `areas` with four functions. Inputs and outcomes are plain values, as JSON keeps them.
 
     def cases() -> Iterator[Case]             generated ones from a fixed seed
-    def theirs(given) -> outcome              runs in the interpreter that has llama-index-core; imports it inside
+    def theirs(given) -> outcome              runs in the interpreter that has llama-index-core; imports it
+                                              inside
     def ours(given) -> outcome                imports ragcore inside
-    def explain(given, theirs, ours) -> str   where they differ: the reason, such as "D32", seen in the values; else ""
+    def explain(given, theirs, ours) -> str   where they differ: the reason, such as "D32", seen in the
+                                              values; else ""
 """
 
 from __future__ import annotations

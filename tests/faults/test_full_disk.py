@@ -181,9 +181,8 @@ def fill_it_up(disk: Path) -> None:
                 except RagError:
                     refused.add(change.name)
                 except OSError:
-                    if (
-                        change.name not in ("ingest", "replace") or room > 0
-                    ):  # what is given could not even be written
+                    # what is given could not even be written
+                    if change.name not in ("ingest", "replace") or room > 0:
                         raise
                 answers(library)
                 texts, _ = is_sound(library)
@@ -200,10 +199,8 @@ def fill_it_up(disk: Path) -> None:
                 for file in library.files.all():
                     library.files.queue.retry(file.id)
                 with library.database.transaction() as db:
-                    for table in (
-                        "files",
-                        "index_versions",
-                    ):  # of workers that could not even write that they end
+                    # of workers that could not even write that they end
+                    for table in ("files", "index_versions"):
                         db.execute(f"UPDATE {table} SET heartbeat = 0")
                 work(library)
                 change.make(library, lambda word: None)

@@ -153,8 +153,7 @@ def _driven(folder: Path, *, seed: int, rounds: int, least: int, address: str = 
     print(done.stdout)
 
 
-# --- the process that forks
-# ----------------------------------------------------------------------------------------------
+# --- the process that forks ---------------------------------------------------------------------------------
 
 
 def drive(folder: str, seed: int, rounds: int, least: int, address: str = "") -> None:
@@ -357,8 +356,7 @@ def _here(work: Callable[..., Any]) -> Callable[..., Any]:
     return done
 
 
-# --- what must be true
-# ---------------------------------------------------------------------------------------------------
+# --- what must be true --------------------------------------------------------------------------------------
 
 
 def _set_right(library: Library) -> None:

@@ -17,9 +17,8 @@ from ragcore.errors import StoreError
 from ragcore.sql import sqlite
 from tests.faults.test_store_faults import check, direction, item
 
-EARLIER = Path(__file__).with_name(
-    "earlier_version.sql"
-)  # what the first version stored: documents 1 and 3, once also 2
+# what the first version stored: documents 1 and 3, once also 2
+EARLIER = Path(__file__).with_name("earlier_version.sql")
 EARLIER_FILE = "1-0883c9f39a6e3660.f32"
 
 

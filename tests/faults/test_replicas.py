@@ -136,12 +136,8 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
 def test_two_applications_and_three_workers_survive_a_kill(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]
-    serving = [
-        sys.executable,
-        "-m",
-        "lectern.cli",
-        "--no-token",
-    ]  # as behind a proxy, which several applications need
+    # as behind a proxy, which several applications need
+    serving = [sys.executable, "-m", "lectern.cli", "--no-token"]
     with ExitStack() as running:
         library = Library(address, local=tmp_path / "here")
         running.callback(library.close)

@@ -711,6 +711,5 @@ def test_candidates_of_few_passages_are_looked_up_directly(tmp_path: Path) -> No
         found = store.candidates(Scope(node_ids=["d7/3", "d31/49"]))
         store._database.connection().set_progress_handler(None, 0)
     assert found.ids == ["d7/3", "d31/49"]
-    assert (
-        steps[0] < 2000
-    )  # of SQLite's virtual machine; to look at every passage takes more than 10 for each
+    # of SQLite's virtual machine; to look at every passage takes more than 10 for each
+    assert steps[0] < 2000

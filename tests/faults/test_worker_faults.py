@@ -102,9 +102,8 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
     first, second = (add(library, f"The {word} is green.", f"{word}.txt") for word in ("door", "gate"))
     for file_id in (first, second):
         wait(library, file_id, lambda file: file.ready)
-    add(
-        library, "The door is green.\n\nThe lock is red.", "door.txt"
-    )  # for which the vectors of before are looked up
+    # for which the vectors of before are looked up
+    add(library, "The door is green.\n\nThe lock is red.", "door.txt")
     wait(library, first, lambda file: file.ready)
     process = library.worker.pid
     assert process is not None

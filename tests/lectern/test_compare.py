@@ -240,9 +240,8 @@ def test_answer_of_a_killed_process_is_interrupted_and_retried(
 ) -> None:
     library = opened(None)
     question, _first, second = compared(library, AnswerRuns(library), asks("compact", "refine"))
-    library.conversations.begin_again(
-        second.id, replace(ASK, response_mode="refine")
-    )  # and then the power went
+    # and then the power went
+    library.conversations.begin_again(second.id, replace(ASK, response_mode="refine"))
     later = time.time() + 3600
     monkeypatch.setattr(library.conversations, "_clock", lambda: later)
     left = library.conversations.message(second.id)

@@ -117,11 +117,8 @@ def test_recall_counts_relevant_documents_alone() -> None:
 
 def test_covered_matches_the_study_s_figures_by_hand() -> None:
     wanted = [Stretch("d", 100, 150), Stretch("d", 180, 200)]  # 70 characters
-    found = [
-        Stretch("d", 90, 140),
-        Stretch("d", 130, 150),
-        Stretch("e", 100, 150),
-    ]  # 120 characters, 50 of them wanted
+    # 120 characters, 50 of them wanted
+    found = [Stretch("d", 90, 140), Stretch("d", 130, 150), Stretch("e", 100, 150)]
     assert measure_overlap(wanted, found) == Overlap(50 / 70, 50 / 120, 50 / (120 + 20))
     assert measure_overlap(wanted, []) == Overlap(0, 0, 0)
     assert measure_overlap(wanted, wanted) == Overlap(1, 1, 1)
@@ -183,9 +180,8 @@ def test_interval_holds_the_mean_and_narrows_with_questions() -> None:
     assert few.low < few.value < few.high
     assert many.low < many.value < many.high
     assert many.high - many.low < (few.high - few.low) / 5
-    assert many.high - many.low == pytest.approx(
-        2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15
-    )  # as for a normal mean
+    # as for a normal mean
+    assert many.high - many.low == pytest.approx(2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15)
 
 
 def test_recovered_gap_is_a_share_with_an_interval() -> None:
@@ -391,7 +387,8 @@ def test_conversation_is_measured_raw_standalone_and_rewritten(
     write_lines(
         folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()]
     )
-    turns = {"lastturn": "|user|: And how old is it?", "rewrite": "|user|: How old are the barrels in the cellar?",
+    turns = {"lastturn": "|user|: And how old is it?",
+             "rewrite": "|user|: How old are the barrels in the cellar?",
              "questions": "|user|: What is in the cellar?\n|user|: And how old is it?"}  # fmt: skip
     for name, text in turns.items():
         write_lines(folder / f"queries.{name}.jsonl", [{"_id": "q<::>2", "text": text}])

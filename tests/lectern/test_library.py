@@ -617,9 +617,8 @@ def test_the_trace_of_every_mode_is_stored(open_library: Callable[..., Library])
     take_in(library, TOWER, "tower.txt")
     take_in(library, CELLAR, "cellar.txt")
     runs = AnswerRuns(library)
-    ways = [
-        way for way in get_args(ChatMode) if way != "openai"
-    ]  # which this model, without functions, cannot do
+    # which this model, without functions, cannot do
+    ways = [way for way in get_args(ChatMode) if way != "openai"]
     for mode, chat_mode in product(get_args(ResponseMode), [None, *ways]):
         talk = library.conversations.create().id
         finished(library, runs, Ask("How high is the tower?", chat_mode=chat_mode, response_mode=mode), talk)

@@ -29,7 +29,8 @@ def summing_up() -> ScriptedLLM:
 
 
 def titles(call: LLMCall) -> str:
-    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({read_passage(call).replace(chr(10) * 2, '+')})"
+    letter = "T" if call.prompt.name == "title_of_document" else "t"
+    return f"{letter}({read_passage(call).replace(chr(10) * 2, '+')})"
 
 
 def test_title_combines_first_passages_and_is_on_all_of_them() -> None:

@@ -30,9 +30,8 @@ def buffer(limit: int, *messages: ChatMessage) -> ChatMemoryBuffer:
     return ChatMemoryBuffer(limit, messages, words)
 
 
-FOUR_TURNS = [
-    ChatMessage((USER, ASSISTANT)[n % 2], f"message number{n} here") for n in range(8)
-]  # 3 words each
+# 3 words each
+FOUR_TURNS = [ChatMessage((USER, ASSISTANT)[n % 2], f"message number{n} here") for n in range(8)]
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,7 @@ def documents() -> list[Document]:
     return [Document(text, id_, {"topic": id_}) for id_, text in TEXTS.items()]
 
 
-# --- fields
-# -------------------------------------------------------------------------------------------------------------------
+# --- fields -------------------------------------------------------------------------------------------------
 
 
 class Base(Fields):
@@ -93,8 +92,7 @@ def test_missing_and_unknown_arguments_are_errors(wrong: dict[str, Any]) -> None
         Child(**wrong)
 
 
-# --- transformations and readers
-# ----------------------------------------------------------------------------------------------
+# --- transformations and readers ----------------------------------------------------------------------------
 
 
 class Clean(TransformComponent):
@@ -159,8 +157,7 @@ def test_a_reader_reads_alone_and_for_a_folder(tmp_path: Path) -> None:
         BaseReader().load_data("x")
 
 
-# --- models
-# -------------------------------------------------------------------------------------------------------------------
+# --- models -------------------------------------------------------------------------------------------------
 
 
 class Counting(BaseEmbedding):
@@ -250,8 +247,7 @@ def test_a_language_model_of_ones_own_answers_and_streams() -> None:
     assert llm_chat_callback()(len) is len
 
 
-# --- postprocessors and engines
-# -----------------------------------------------------------------------------------------------
+# --- postprocessors and engines -----------------------------------------------------------------------------
 
 
 class Dummy(BaseNodePostprocessor):
@@ -319,8 +315,7 @@ def test_custom_query_engine_answers_with_text_or_a_response() -> None:
     assert "stand" in str(asyncio.run(Streams().aquery("What is a lectern?")))
 
 
-# --- vector stores
-# ------------------------------------------------------------------------------------------------------------
+# --- vector stores ------------------------------------------------------------------------------------------
 
 
 class Simple(BasePydanticVectorStore):

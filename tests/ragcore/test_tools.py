@@ -263,9 +263,8 @@ def test_awaited_async_function_runs_in_the_current_loop() -> None:
 
 
 def test_awaited_sync_function_runs_in_a_thread() -> None:
-    made = FunctionTool.from_defaults(
-        lambda: threading.get_ident(), name="thread"
-    )  # get_ident has no signature
+    # get_ident has no signature
+    made = FunctionTool.from_defaults(lambda: threading.get_ident(), name="thread")
     assert made().raw_output == threading.get_ident()
     assert asyncio.run(made.acall()).raw_output != threading.get_ident()
 

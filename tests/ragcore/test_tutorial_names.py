@@ -62,8 +62,7 @@ def user(text: str) -> ChatMessage:
     return ChatMessage(content=text)
 
 
-# --- messages, templates, tools
-# ---------------------------------------------------------------------------------------------
+# --- messages, templates, tools -----------------------------------------------------------------------------
 
 
 def test_images_sound_and_files_of_a_message_reach_the_server() -> None:
@@ -127,8 +126,7 @@ def test_every_answer_of_a_structured_model_is_an_object() -> None:
     assert "JSON schema" in llm.calls[0].messages[-1].content
 
 
-# --- memory
-# -----------------------------------------------------------------------------------------------------------------
+# --- memory -------------------------------------------------------------------------------------------------
 
 
 class Kept(BaseMemoryBlock[str]):
@@ -183,8 +181,7 @@ def test_earlier_messages_are_retrieved_by_meaning() -> None:
     assert "Tom" in asyncio.run(block.aget([user("What is my cat called?")]))
 
 
-# --- answers
-# ----------------------------------------------------------------------------------------------------------------
+# --- answers ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,8 +236,7 @@ def test_a_model_writes_the_filters_of_a_search() -> None:
     assert [hit.node.id_ for hit in found] == ["a"]
 
 
-# --- settings, evaluation, older names
-# --------------------------------------------------------------------------------------
+# --- settings, evaluation, older names ----------------------------------------------------------------------
 
 
 def test_settings_have_functions_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,9 +67,8 @@ def _access_response(scope: Scope, token: str, *, has_cookie: bool) -> Response 
         return None
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-        return _open_again(
-            scope, query
-        )  # a link on another site: the browser sends the cookie only for our own pages
+        # a link on another site: the browser sends the cookie only for our own pages
+        return _open_again(scope, query)
     return _refusal_page(scope, headers)
 
 

@@ -38,9 +38,8 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     """Prints the address, opens the library and every other index with unfinished work, and ends their
     workers at the end."""
     where = access.address(st.get_option("server.port"), stored_token())
-    sys.stdout.write(
-        f"Lectern is at {where}\nPress Ctrl+C to end it.\n"
-    )  # only to the terminal: others may read a log
+    # only to the terminal: others may read a log
+    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")
     sys.stdout.flush()
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
     raise_open_files()

@@ -17,19 +17,19 @@ APPEARANCE_COOKIE = "lectern_appearance"  # "light" or "dark"
 # Streamlit remembers a choice for one address alone. So its menu entry is hidden, and it asks a browser that
 # answers as chosen.
 APPEARANCE = """
-for (const key of Object.keys(localStorage)) if (key.startsWith("stActiveTheme-")) localStorage.removeItem(key);
+for (const key of Object.keys(localStorage))
+  if (key.startsWith("stActiveTheme-")) localStorage.removeItem(key);
 const browserMatches = window.matchMedia.bind(window);
 window.matchMedia = (query) => {
   const list = browserMatches(query), chosen = document.cookie.match(/(?:^|; )COOKIE=(light|dark)/)?.[1];
-  if (chosen && query === "(prefers-color-scheme: dark)") Object.defineProperty(list, "matches", { value: chosen === "dark" });
+  if (chosen && query === "(prefers-color-scheme: dark)")
+    Object.defineProperty(list, "matches", { value: chosen === "dark" });
   return list;
 };
 """.replace("COOKIE", APPEARANCE_COOKIE)
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
-CACHE_HEADERS = (
-    b"if-none-match",
-    b"if-modified-since",
-)  # a browser may have cached the page without the style
+# a browser may have cached the page without the style
+CACHE_HEADERS = (b"if-none-match", b"if-modified-since")
 
 
 class FirstFrame:

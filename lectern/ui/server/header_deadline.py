@@ -38,9 +38,8 @@ class Deadline(asyncio.Protocol):
         if before is None or (before.response_complete and not before.more_body):
             self._start()
         super().data_received(data)
-        if (
-            self.cycle is not before or self.transport.get_protocol() is not self
-        ):  # or a websocket has replaced the protocol
+        # or a websocket has replaced the protocol
+        if self.cycle is not before or self.transport.get_protocol() is not self:
             self._cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -184,9 +184,8 @@ def sources_row(message: Message) -> None:
     facts = message.facts
     if not message.sources or (facts is not None and (facts.mode == "generation" or facts.rows)):
         return
-    if (
-        facts is not None and facts.extractive and facts.outcome == "nothing"
-    ):  # none of them answers the question
+    # none of them answers the question
+    if facts is not None and facts.extractive and facts.outcome == "nothing":
         return
     quoted = message.cited
     chips = _chips(quoted or message.sources, message)

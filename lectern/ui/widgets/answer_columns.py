@@ -91,9 +91,8 @@ def stream_columns(unfinished: list[AnswerColumn], *, passages_known: bool) -> N
     """Draws all columns until one is finished or the first passages are known, then reruns the page."""
     moved = time.monotonic()
     while True:
-        still_unfinished = [
-            column.update() for column in unfinished
-        ]  # all of them, even after one has finished
+        # all of them, even after one has finished
+        still_unfinished = [column.update() for column in unfinished]
         if not all(still_unfinished) or (
             not passages_known and any(column.passages_known for column in unfinished)
         ):

@@ -27,9 +27,8 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
     """Draws the list and handles its events. Returns the number of conversations in it."""
     conversations, limit = resources.library().conversations, BATCH + session().chat.more_listed
     pinned = conversations.all("chat", search, pinned=True, limit=limit + 1)
-    others = conversations.all(
-        "chat", search, pinned=False, limit=max(0, limit - len(pinned) + 1)
-    )  # one more than drawn
+    # one more than drawn
+    others = conversations.all("chat", search, pinned=False, limit=max(0, limit - len(pinned) + 1))
     groups = [(_("Pinned conversations"), pinned[:limit])] if pinned else []
     groups += group_by_day(others[: max(0, limit - len(pinned))], datetime.now(_browser_time_zone()))
     items = [

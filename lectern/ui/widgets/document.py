@@ -40,9 +40,8 @@ def document_view(file: FileRow, document: Document) -> None:
             _contents(file, document)
             if grids:
                 st.toggle(_("As text"), key="document_as_text")
-    with st.container(
-        key="document_matches"
-    ):  # without a search, too, so that the page below is not drawn anew
+    # without a search, too, so that the page below is not drawn anew
+    with st.container(key="document_matches"):
         if words := str(widget("search_in_document") or "").strip():
             _matches(document, words)
     if grids and not widget("document_as_text"):
@@ -176,9 +175,8 @@ def _matches(document: Document, words: str) -> None:
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
             match_text = label(document.text[start:end])
-            if (
-                words[0].isalnum() and words[-1].isalnum()
-            ):  # Markdown needs letters or digits at the ends of bold text
+            # Markdown needs letters or digits at the ends of bold text
+            if words[0].isalnum() and words[-1].isalnum():
                 match_text = f"**{match_text}**"
             line = (
                 label(where + before)

@@ -14,8 +14,9 @@ from lectern.ui.widgets.component import component
 _DROPZONE = component(
     "dropzone",
     """<div class="area" hidden>
-<svg viewBox="0 0 24 24" width="40" height="40" fill="none" stroke="currentColor" stroke-width="1.4" stroke-linecap="round"
-stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
+<svg viewBox="0 0 24 24" width="40" height="40" fill="none" stroke="currentColor" stroke-width="1.4"
+stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+<path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
 <path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
 <span class="big"></span>
 <span class="quiet"></span>

@@ -11,7 +11,7 @@ from lectern.db.evaluation_scores import METRICS
 from lectern.db.evaluations import EvalRun, QuestionSet, Scored, Setting
 from lectern.runs.cost_estimate import of_measuring
 from lectern.schema import Ask, Retrieval
-from lectern.ui import labels, resources
+from lectern.ui import resources
 from lectern.ui.i18n import _, day_and_time, ngettext, numeral
 from lectern.ui.pricing import run_with_consent
 from lectern.ui.safetext import label
@@ -20,7 +20,7 @@ from lectern.ui.widgets.own_results import is_small, own_results
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import generation_caveat, missing_documents
 from lectern.ui.widgets.run_comparison import comparison, metric_names
-from lectern.ui.widgets.search_options import DEFAULT_BALANCE, weaker_help
+from lectern.ui.widgets.setting_form import describe_ask, setting_form
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
@@ -112,7 +112,7 @@ def _start_form(chosen: QuestionSet) -> None:
         with st.popover(
             _("New setting"), icon=":material/tune:", key=f"new_setting_{session().evaluate.new_settings}"
         ):
-            _new_setting()
+            setting_form()
         st.button(
             _("Measure"),
             key="measure",
@@ -127,11 +127,8 @@ def _start_form(chosen: QuestionSet) -> None:
             key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"
         ):
             what = describe_ask(settings[name].ask)
-            st.caption(
-                label(
-                    name if name == what else _("{name}: {what}").format(name=_setting_name(name), what=what)
-                )
-            )
+            named = _("{name}: {what}").format(name=_setting_name(name), what=what)
+            st.caption(label(name if name == what else named))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -163,118 +160,6 @@ def _judge_note(chosen: QuestionSet, settings: int) -> str:
         calls,
     )
     return text.format(number=numeral(calls))
-
-
-def describe_ask(ask: Ask) -> str:
-    how = ask.retrieval
-    parts = [labels.count(ask.top_k, "passage"), labels.mode_label(ask.response_mode)]
-    if how.dense_share is not None:
-        parts.append(_("{share}% by meaning").format(share=round(100 * how.dense_share)))
-    if how.cutoff is not None:
-        parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
-    if how.reranker:
-        parts.append(_("reranked by {model}").format(model=how.reranker))
-    if how.weaker:
-        parts.append(_("weaker passages included"))
-    if how.diverse:
-        parts.append(_("varied passages"))
-    return " · ".join(parts)
-
-
-def _new_setting() -> None:
-    answers, state = resources.library().settings.answers, session()
-    if state.evaluate.setting_from != answers:
-        _reset_setting_form()
-    st.text_input(
-        _("Name"),
-        key="setting_name",
-        max_chars=60,
-        placeholder=_("For example: Ten passages"),
-        persist_state="session",
-    )
-    with st.container(horizontal=True):
-        st.number_input(
-            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are retrieved."), persist_state="session",
-            width=130,
-        )  # fmt: skip
-        st.selectbox(
-            _("Response mode"),
-            list(labels.response_modes()),
-            key="setting_mode",
-            format_func=lambda name: labels.response_modes()[name].label,
-            help="  \n".join(
-                f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()
-            ),
-            persist_state="session",
-        )
-    balances = {
-        "usual": _("Default"),
-        "words": _("Words only"),
-        "meaning": _("Meaning only"),
-        "own": _("Choose"),
-    }
-    st.segmented_control(
-        _("Search by"),
-        list(balances),
-        key="setting_balance",
-        format_func=balances.__getitem__,
-        required=True,
-        help=_(
-            "What a passage is found by: the words it shares with the question, its meaning, or both. "
-            "The default is both."
-        ),
-        persist_state="session",
-    )
-    if widget("setting_balance") == "own":
-        st.slider(
-            _("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session"
-        )
-    st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
-    st.toggle(
-        _("Varied passages"),
-        key="setting_diverse",
-        help=_("Prefer passages that differ over several that say the same thing (MMR)."),
-        persist_state="session",
-    )
-    st.text_input(
-        _("Reranker"),
-        key="setting_reranker",
-        placeholder=_("None"),
-        help=_("A cross-encoder on this computer that reranks the passages: its folder or name."),
-        persist_state="session",
-    )
-    with st.container(key="setting_buttons"):
-        st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save_setting)
-
-
-def _reset_setting_form() -> None:
-    """Fills the form of a new setting with the current settings, without a name."""
-    answers = session().evaluate.setting_from = resources.library().settings.answers
-    fill_widget("setting_name", "")
-    fill_widget("setting_top_k", answers.top_k)
-    fill_widget("setting_mode", answers.response_mode)
-    fill_widget("setting_balance", "usual")
-    fill_widget("setting_share", DEFAULT_BALANCE)
-    fill_widget("setting_weaker", answers.weaker)
-    fill_widget("setting_diverse", False)
-    fill_widget("setting_reranker", "")
-
-
-def _save_setting() -> None:
-    balance, share = widget("setting_balance"), int(widget("setting_share") or 0) / 100
-    dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
-    how = Retrieval(
-        dense,
-        bool(widget("setting_weaker")),
-        reranker=str(widget("setting_reranker") or "").strip(),
-        diverse=bool(widget("setting_diverse")),
-    )
-    ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
-    name = str(widget("setting_name") or "").strip() or describe_ask(ask)
-    setting = resources.library().evaluations.keep_setting(Setting(name, ask))
-    fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], setting.name])
-    _reset_setting_form()
-    session().evaluate.new_settings += 1
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
@@ -380,9 +265,12 @@ def _draw_ended(run: EvalRun) -> None:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
     if starts_over:
-        st.caption(_(
-            "The language model has changed. Its answers are measured again from the first "
-            "question, so that no figure mixes two models."))  # fmt: skip
+        st.caption(
+            _(
+                "The language model has changed. Its answers are measured again from the first question, so "
+                "that no figure mixes two models."
+            )
+        )
 
 
 def _runs_with_results(runs: Sequence[EvalRun]) -> list[NamedRun]:
@@ -409,10 +297,11 @@ def _table(results: Sequence[NamedRun]) -> None:
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
             _(
-                "All figures except seconds run from 0 to 1; higher is better. ± is half the 95% "
-                "confidence interval (bootstrap). Seconds are the time to search for and answer one "
-                "question, without the judging.")
-        )  # fmt: skip
+                "All figures except seconds run from 0 to 1; higher is better. ± is half the 95% confidence "
+                "interval (bootstrap). Seconds are the time to search for and answer one question, without "
+                "the judging."
+            )
+        )
 
 
 def found_sentence(measured: NamedRun) -> str:
@@ -438,11 +327,9 @@ def _figure_name(metric: str) -> str:
 
 
 def _cell(figure: Mean | None) -> str:
-    return (
-        "–"
-        if figure is None
-        else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
-    )
+    if figure is None:
+        return "–"
+    return f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
 
 
 def _chart(results: Sequence[NamedRun]) -> None:
@@ -451,16 +338,16 @@ def _chart(results: Sequence[NamedRun]) -> None:
     names = metric_names()
     values = [
         {
-            "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
+            "setting": one.name, "metric": names[metric][0],
+            "value": figure.value, "low": figure.low, "high": figure.high,
             "mean": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
         }
         for one in results
         for metric in METRICS
         if (figure := one.figure(metric)) is not None
     ]  # fmt: skip
-    metrics = [
-        names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)
-    ]
+    drawn = {value["metric"] for value in values}
+    metrics = [names[metric][0] for metric in METRICS if names[metric][0] in drawn]
     settings = [one.name for one in results]
     base = alt.Chart(alt.InlineData(values)).encode(
         y=alt.Y(
@@ -507,6 +394,10 @@ def _remove(results: Sequence[NamedRun]) -> None:
     with st.popover(_("Remove results"), type="tertiary", key=f"remove_results_{len(results)}"):
         for one in results:
             st.button(
-                label(one.name), key=f"remove_run_{one.run.id}", icon=":material/delete:", type="tertiary", on_click=delete,
+                label(one.name),
+                key=f"remove_run_{one.run.id}",
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=delete,
                 args=(one.run.id,),
-            )  # fmt: skip
+            )

@@ -28,13 +28,8 @@ MAX_DEFAULT_TOP_K = (
     20  # a higher number of passages applies to one question only and is not saved in the settings
 )
 OPEN = 1  # the number in the panel's address that opens the missed passage
-_NO_PASSAGE = (
-    Cause.ABSENT,
-    Cause.NO_TEXT,
-    Cause.READING,
-    Cause.STOPPED,
-    Cause.FAILED,
-)  # no passage contains the answer
+# no passage contains the answer
+_NO_PASSAGE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)
 _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 
 
@@ -315,7 +310,8 @@ def button_text(missed: Missed) -> str:
 
 def _languages() -> Mapping[str, str]:
     return {
-        "en": _("English"), "de": _("German"), "fr": _("French"), "es": _("Spanish"), "it": _("Italian"), "pt": _("Portuguese"),
-        "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"), "ru": _("Russian"), "el": _("Greek"),
-        "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"), "th": _("Thai"),
+        "en": _("English"), "de": _("German"), "fr": _("French"), "es": _("Spanish"), "it": _("Italian"),
+        "pt": _("Portuguese"), "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"),
+        "ru": _("Russian"), "el": _("Greek"), "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"),
+        "th": _("Thai"),
     }  # fmt: skip

@@ -110,12 +110,12 @@ def export_notes(notes: Sequence[Note]) -> None:
         created = max((note.created for note in chosen), default=0.0)
         with st.container(horizontal=True, gap="small"):
             st.download_button(
-                "Word", lambda: as_word(markdown(), title=title, created=created), file_name=f"{title}.docx", mime=MEDIA_TYPE,
-                key="notes_word", on_click="ignore", disabled=not chosen,
+                "Word", lambda: as_word(markdown(), title=title, created=created), file_name=f"{title}.docx",
+                mime=MEDIA_TYPE, key="notes_word", on_click="ignore", disabled=not chosen,
             )  # fmt: skip
             st.download_button(
-                "Markdown", markdown, file_name=f"{title}.md", mime="text/markdown", key="notes_markdown", on_click="ignore",
-                disabled=not chosen,
+                "Markdown", markdown, file_name=f"{title}.md", mime="text/markdown", key="notes_markdown",
+                on_click="ignore", disabled=not chosen,
             )  # fmt: skip
 
 
@@ -170,10 +170,12 @@ def _note(note: Note) -> None:
         text = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
         st.caption(text.format(day=day(note.created)), width="stretch")
         st.button(
-            _("Edit"), key=f"edit_{note.id}", type="tertiary", icon=":material/edit:", on_click=_edit, args=(note,)
+            _("Edit"), key=f"edit_{note.id}", type="tertiary", icon=":material/edit:", on_click=_edit,
+            args=(note,)
         )  # fmt: skip
         st.button(
-            _("Delete"), key=f"delete_{note.id}", type="tertiary", icon=":material/delete:", on_click=_delete, args=(note,)
+            _("Delete"), key=f"delete_{note.id}", type="tertiary", icon=":material/delete:", on_click=_delete,
+            args=(note,)
         )  # fmt: skip
 
 

@@ -30,7 +30,8 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
     return {
         "stSkipToContent": {"Skip to main content": _("Skip to main content")},
         "stMainMenuPopover": {
-            "Print": _("Print"), "Record screen": _("Record screen"), "Made with {name}": _("Made with {name}"),
+            "Print": _("Print"), "Record screen": _("Record screen"),
+            "Made with {name}": _("Made with {name}"),
         },
         "InputInstructions": {"Press {name} to apply": _("Press {name} to apply")},
         "stFileUploaderDropzone": {"Upload": _("Upload"), "{name}MB per file": _("{name} MB per file")},

@@ -35,7 +35,8 @@ class Pair:
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The title and description of each metric."""
     return {
-        "hit_rate": (_("Passage found"), _("Hit rate: the share of questions for which at least one right passage was found.")),
+        "hit_rate": (_("Passage found"),
+                     _("Hit rate: the share of questions for which at least one right passage was found.")),
         "mrr": (_("Near the top"), _(
             "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
             "so on.")),

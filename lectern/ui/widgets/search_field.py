@@ -20,6 +20,7 @@ def search_field(
 ) -> None:
     """A field with a hidden label, which is also its placeholder. If `live`, the page follows the typing."""
     st.text_input(
-        label, key=key, placeholder=placeholder or label, label_visibility="collapsed", icon=":material/search:",
-        type="search" if live else "default", live=live, width=width, on_change=on_change, args=args,
+        label, key=key, placeholder=placeholder or label, label_visibility="collapsed",
+        icon=":material/search:", type="search" if live else "default", live=live, width=width,
+        on_change=on_change, args=args,
     )  # fmt: skip

@@ -53,14 +53,8 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
 def search_options(files: Mapping[str, str]) -> None:
     """The label of the popover names all changed settings. `files` maps ids to names."""
     with st.popover(_summary(), type="tertiary", icon=":material/tune:", key="query_search"):
-        st.number_input(
-            _("Passages"),
-            1,
-            100,
-            key="query_top_k",
-            help=_("The most passages an answer is based on."),
-            persist_state="session",
-        )
+        most = _("The most passages an answer is based on.")
+        st.number_input(_("Passages"), 1, 100, key="query_top_k", help=most, persist_state="session")
         st.toggle(
             _("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session"
         )
@@ -72,50 +66,54 @@ def search_options(files: Mapping[str, str]) -> None:
             placeholder=_("All documents"),
             persist_state="session",
         )
-        st.slider(
-            _("Words or meaning"),
-            0,
-            100,
-            step=5,
-            format="%d%%",
-            key="query_balance",
-            help=_(
-                "How much the meaning of a passage counts; the rest is the words it shares with "
-                "the question. The default is {usual}%. Lower it for names and numbers; raise "
-                "it when the question uses other words than the text."
-            ).format(usual=DEFAULT_BALANCE),
-            persist_state="session",
-        )
-        st.number_input(
-            _("Minimum score"),
-            0.0,
-            1.0,
-            step=0.05,
-            key="query_cutoff",
-            help=_("Passages below this score are left out. Scores run from 0 to 1; 0 leaves none out."),
-            persist_state="session",
-        )
-        st.toggle(
-            _("Varied passages"),
-            key="query_diverse",
-            help=_(
-                "Prefer passages that differ over several that say the same thing (maximal marginal "
-                "relevance, MMR)."
-            ),
-            persist_state="session",
-        )
-        st.text_input(
-            _("Reranking model"),
-            key="query_reranker",
-            placeholder=_("None"),
-            help=_(
-                "A cross-encoder reads the question and each passage together and puts them in a better "
-                "order. Give its folder"
-                " or its name, such as cross-encoder/ms-marco-MiniLM-L6-v2. It must be on this "
-                "computer; nothing is downloaded."
-            ),
-            persist_state="session",
-        )
+        _ranking_options()
+
+
+def _ranking_options() -> None:
+    """How passages are ordered, and which are left out."""
+    st.slider(
+        _("Words or meaning"),
+        0,
+        100,
+        step=5,
+        format="%d%%",
+        key="query_balance",
+        help=_(
+            "How much the meaning of a passage counts; the rest is the words it shares with "
+            "the question. The default is {usual}%. Lower it for names and numbers; raise "
+            "it when the question uses other words than the text."
+        ).format(usual=DEFAULT_BALANCE),
+        persist_state="session",
+    )
+    st.number_input(
+        _("Minimum score"),
+        0.0,
+        1.0,
+        step=0.05,
+        key="query_cutoff",
+        help=_("Passages below this score are left out. Scores run from 0 to 1; 0 leaves none out."),
+        persist_state="session",
+    )
+    st.toggle(
+        _("Varied passages"),
+        key="query_diverse",
+        help=_(
+            "Prefer passages that differ over several that say the same thing (maximal marginal "
+            "relevance, MMR)."
+        ),
+        persist_state="session",
+    )
+    st.text_input(
+        _("Reranking model"),
+        key="query_reranker",
+        placeholder=_("None"),
+        help=_(
+            "A cross-encoder reads the question and each passage together and puts them in a better order. "
+            "Give its folder or its name, such as cross-encoder/ms-marco-MiniLM-L6-v2. It must be on this "
+            "computer; nothing is downloaded."
+        ),
+        persist_state="session",
+    )
 
 
 def weaker_help() -> str:

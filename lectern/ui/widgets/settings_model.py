@@ -68,9 +68,8 @@ def model_settings() -> bool:
         _more(provider)
     draft, typed_key = _read_draft(), str(widget("llm_key") or "").strip()
     dirty = is_model_unsaved()
-    nameless = (
-        provider != "none" and not str(widget("llm_model") or "").strip()
-    )  # a model without a name cannot answer
+    # a model without a name cannot answer
+    nameless = provider != "none" and not str(widget("llm_model") or "").strip()
     test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
     if state.report is not None and provider != "none":
         test = _report(state.report, to_save=dirty and not nameless, test=test)

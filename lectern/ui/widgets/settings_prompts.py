@@ -96,8 +96,8 @@ def _list(open_prompt: Callable[[str], None]) -> None:
         for name, (title, used_for) in titles().items():
             with st.container(key=f"prompt_row_{name}", horizontal=True, vertical_alignment="center"):
                 st.button(
-                    title, key=f"open_prompt_{name}", icon=":material/edit:", type="tertiary", width=230, on_click=open_prompt,
-                    args=(name,),
+                    title, key=f"open_prompt_{name}", icon=":material/edit:", type="tertiary", width=230,
+                    on_click=open_prompt, args=(name,),
                 )  # fmt: skip
                 states = [_("Not saved yet")] * (name in drafts) + [_("changed")] * (name in changed)
                 st.caption(" · ".join([*(f"**{state}**" for state in states), used_for]))

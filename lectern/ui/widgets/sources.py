@@ -183,9 +183,8 @@ def _add_rows() -> None:
         _take_field("database_title"),
     )
     place = urlsplit(address)
-    name = (
-        title or f"{place.hostname or place.scheme}{place.path}"
-    )  # without the password that the address can contain
+    # without the password that the address can contain
+    name = title or f"{place.hostname or place.scheme}{place.path}"
     _start_download(
         name,
         lambda into, allowed, max_mb: [

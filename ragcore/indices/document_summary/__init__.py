@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
+    from ragcore.indices.document_summary.index import DocumentSummaryIndex
     from ragcore.indices.document_summary.retrievers import (
-        DocumentSummaryIndexEmbeddingRetriever as DocumentSummaryIndexEmbeddingRetriever,
-    )
-    from ragcore.indices.document_summary.retrievers import (
-        DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever,
+        DocumentSummaryIndexEmbeddingRetriever,
+        DocumentSummaryIndexLLMRetriever,
     )
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -12,12 +12,11 @@ from ragcore.indices.llm_summary import DEFAULT_REQUEST, summary_of
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.schema import NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode
 
 if TYPE_CHECKING:
     from ragcore.response_synthesizers.synthesizer import Synthesizer
     from ragcore.retrievers.base import BaseRetriever
-    from ragcore.schema import Document
 
 
 class DocumentSummaryRetrieverMode(str, Enum):

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.indices.keyword_table.index import KeywordTableIndex as KeywordTableIndex
-    from ragcore.indices.keyword_table.index import RAKEKeywordTableIndex as RAKEKeywordTableIndex
-    from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex as SimpleKeywordTableIndex
+    from ragcore.indices.keyword_table.index import (
+        KeywordTableIndex,
+        RAKEKeywordTableIndex,
+        SimpleKeywordTableIndex,
+    )
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

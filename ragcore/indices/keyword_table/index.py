@@ -16,12 +16,11 @@ from ragcore.ingestion.document_splits import Split
 from ragcore.llms.base import LLMCall
 from ragcore.observe import span
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUERY_KEYWORD_EXTRACT
-from ragcore.schema import TextNode
+from ragcore.schema import Document, TextNode
 from ragcore.text.rake import frequent_keywords, keywords_in, rake_keywords, terms_of
 
 if TYPE_CHECKING:
     from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever
-    from ragcore.schema import Document
 
 TERM = "term:"  # an entry for each term: [number, id] of its passages, in order of insertion
 NODE = "node:"  # an entry for each passage: its terms
@@ -130,9 +129,8 @@ class KeywordTableIndex(BaseKeywordTableIndex):
 
     >>> from ragcore.llms import ScriptedLLM
     >>> llm = ScriptedLLM(["KEYWORDS: valve, bronze", "KEYWORDS: valve"])
-    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve(
-    ...     "Which valve?"
-    ... )[0].score
+    >>> index = KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm)
+    >>> index.as_retriever().retrieve("Which valve?")[0].score
     1.0
     """
 

@@ -15,11 +15,10 @@ from ragcore.indices.options import IndexOptions
 from ragcore.indices.tree.shape import Branch, Branches
 from ragcore.ingestion.document_splits import Split
 from ragcore.observe import span
-from ragcore.schema import TextNode
+from ragcore.schema import Document, TextNode
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
-    from ragcore.schema import Document
 
 ROOTS = "roots"  # the entry with the roots' ids
 BRANCH = "branch:"  # an entry for each summary

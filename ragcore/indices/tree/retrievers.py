@@ -6,15 +6,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragcore.embeddings.base import Embedder
+from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.selectors import BaseSelector, LLMMultiSelector, LLMSingleSelector
 
 if TYPE_CHECKING:
-    from ragcore.embeddings.base import Embedder
     from ragcore.indices.tree.index import TreeIndex
-    from ragcore.llms.base import LLM
 
 
 def select_texts(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int) -> list[int]:

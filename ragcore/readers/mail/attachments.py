@@ -24,9 +24,8 @@ def attached_texts(message: EmailMessage, inside: FilesInside) -> Iterator[tuple
             try:
                 yield name, inside.read(name, payload_of(part))
             except UnreadableFileError as error:
-                if not (
-                    isinstance(error, NoTextError) and part.get_content_maintype() == "image"
-                ):  # such as a photograph
+                # such as a photograph
+                if not (isinstance(error, NoTextError) and part.get_content_maintype() == "image"):
                     inside.add_unread(name)
 
 

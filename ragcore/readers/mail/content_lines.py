@@ -10,9 +10,8 @@ from typing import NamedTuple
 from ragcore.readers.encodings import decode_as
 
 _KEY = re.compile(r'((?:[^":]|"[^"]*")*):')  # a quoted parameter may contain a colon
-_FOLD = re.compile(
-    rb"(?<!=)(?<!=\r)\r?\n[ \t]"
-)  # after "=" in quoted-printable the space belongs to the text
+# after "=" in quoted-printable the space belongs to the text
+_FOLD = re.compile(rb"(?<!=)(?<!=\r)\r?\n[ \t]")
 _PERSON = re.compile(r';CN=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
 _DATA = re.compile(r"data:[\w.+-]+/")  # a picture or sound in the line itself
 _CHARSET = re.compile(r"(?i);charset=\"?([\w-]+)")

@@ -30,9 +30,8 @@ from ragcore.schema import Document, Scalar
 SUFFIXES = (".eml", ".mht", ".mhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-_RAW_BYTES = re.compile(
-    "[\udc80-\udcff]"
-)  # the standard library's form of other bytes than ASCII in a header
+# the standard library's form of other bytes than ASCII in a header
+_RAW_BYTES = re.compile("[\udc80-\udcff]")
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
 _BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library decodes line by line

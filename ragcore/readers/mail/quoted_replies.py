@@ -11,9 +11,8 @@ from ragcore.readers.pdf.line_joining import is_item, widths_near
 NARROWEST, WIDEST = 60, 100  # characters of the longest lines of a mail that a mail program has wrapped
 
 _MARKS = re.compile(r"^(?:> ?)*>(?!From ) ?")  # a mailbox escapes lines with From by >
-_DIVIDER = re.compile(
-    r"(?<!\n)\n*^(?:-- ?|[-_]{5,}.*)$\n*", re.M
-)  # before a signature, and "-----Original Message-----"
+# before a signature, and "-----Original Message-----"
+_DIVIDER = re.compile(r"(?<!\n)\n*^(?:-- ?|[-_]{5,}.*)$\n*", re.M)
 _FIELD = re.compile(r"\S{2,15}: ")
 _TIME = r"\d\d?[:.h]\d\d(?::\d\d)?(?:\s?[ap]\.?\s?m\.?)?(?:\sUhr)?(?:\s[+-]\d{4})?"
 _WROTE = re.compile(  # "On Wed, 14 May 2025 at 09:15, Ada <ada@example.org> wrote:", on one or two lines

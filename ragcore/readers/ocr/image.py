@@ -47,9 +47,8 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionReport) -> Iterator[str]:
     with _open(path, options.name) as picture:
-        count = (
-            1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)
-        )  # frames of an animation have the same text
+        # frames of an animation have the same text
+        count = 1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)
         for frame in range(count):
             picture.seek(frame)
             upright = _upright(picture, options.name)

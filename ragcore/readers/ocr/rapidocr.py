@@ -93,9 +93,8 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     )
 
 
-_Corners = list[
-    list[float]
-]  # x and y of the four corners of a line, clockwise from the start of its upper side
+# x and y of the four corners of a line, clockwise from the start of its upper side
+_Corners = list[list[float]]
 
 
 def _deskew(lines: Sequence[_Corners]) -> list[Box]:

@@ -93,9 +93,8 @@ def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
     if turns[turn].evidence <= BETTER_TURN * page.evidence or not turns[turn].text:
         return page
     again = replace(engine.read_lines(turn_picture(picture, turn), name), turn=turn)
-    return (
-        again if again.confidence >= TRUSTED_CONFIDENCE else page
-    )  # unknown letters may look like known ones upside down
+    # unknown letters may look like known ones upside down
+    return again if again.confidence >= TRUSTED_CONFIDENCE else page
 
 
 def turn_picture(picture: Image, turn: int) -> Image:

@@ -54,9 +54,8 @@ class Formatting:
                 _remove(run)
             else:
                 _mark(run, effects)
-        for paragraph in reversed(
-            _paragraphs_to_join(root, space)
-        ):  # reversed, so that no run moves over several paragraphs
+        # reversed, so that no run moves over several paragraphs
+        for paragraph in reversed(_paragraphs_to_join(root, space)):
             _join_with_next(paragraph)
         return hidden
 

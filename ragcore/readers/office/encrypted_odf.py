@@ -31,9 +31,7 @@ class UnlockedPackage(Package):
         self._password = password
         self._locks = _locks(parts)
         if self._locks and password is None:
-            raise EncryptedFileError(
-                f"{name} is protected with a password.", hint="Enter its password to read it."
-            )
+            raise EncryptedFileError.of(name, password)
 
     def bytes(self, part: str) -> bytes:
         data = self._encrypted.bytes(part)
@@ -61,7 +59,7 @@ def _unlock(data: bytes, lock: Element, name: str, password: str) -> bytes:
     checked = plain[:_CHECKED] if kind.endswith("1k") else plain
     hashed = hashlib.sha256 if kind.startswith("sha256") else hashlib.sha1
     if hashed(checked).digest() != base64.b64decode(attribute(lock, "checksum") or ""):
-        raise EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
+        raise EncryptedFileError.of(name, password)
     try:
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         text = inflater.decompress(plain, MAX_PART)

@@ -29,9 +29,7 @@ def open_decrypted(path: Path, name: str, password: str | None) -> Iterator[Path
     """The decrypted file. EncryptedFileError if the password is missing or wrong, UnsupportedFileError for
     other kinds of encryption, DamagedFileError."""
     if password is None:
-        raise EncryptedFileError(
-            f"{name} is protected with a password.", hint="Enter its password to read it."
-        )
+        raise EncryptedFileError.of(name, password)
     with unnamed_file() as target:
         _decrypt(path, target, name, password)
         yield target
@@ -54,9 +52,7 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
                 file.load_key(secret_key=_padded_key(file.info, password))
             file.decrypt(plain)
     except InvalidKeyError as error:
-        raise EncryptedFileError(
-            f"The password for {name} is not right.", hint="Enter the password again."
-        ) from error
+        raise EncryptedFileError.of(name, password) from error
     except (DecryptionError, ValueError) as error:
         raise UnsupportedFileError(
             f"{name} is protected in a way that cannot be opened here.",

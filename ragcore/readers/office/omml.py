@@ -125,30 +125,24 @@ def _phantom(element: Element) -> str:
 
 
 _KINDS: Mapping[str, Callable[[Element], str]] = {
-    **{
-        "r": _run,
-        "f": _fraction,
-        "rad": _root,
-        "sSup": _scripts,
-        "sSub": _scripts,
-        "sSubSup": _scripts,
-        "sPre": _scripts,
-    },
-    **{
-        "nary": _large,
-        "d": _fence,
-        "m": _matrix,
-        "eqArr": lambda element: _matrix(element, "aligned"),
-        "acc": _accent,
-    },
-    **{
-        "bar": _bar,
-        "groupChr": _brace,
-        "limLow": _limit,
-        "limUpp": _limit,
-        "func": _function,
-        "phant": _phantom,
-    },
+    "r": _run,
+    "f": _fraction,
+    "rad": _root,
+    "sSup": _scripts,
+    "sSub": _scripts,
+    "sSubSup": _scripts,
+    "sPre": _scripts,
+    "nary": _large,
+    "d": _fence,
+    "m": _matrix,
+    "eqArr": lambda element: _matrix(element, "aligned"),
+    "acc": _accent,
+    "bar": _bar,
+    "groupChr": _brace,
+    "limLow": _limit,
+    "limUpp": _limit,
+    "func": _function,
+    "phant": _phantom,
 }
 
 

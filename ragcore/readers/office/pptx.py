@@ -140,9 +140,8 @@ def _with_marks(shape: Element, *, bulleted: bool) -> str:
     all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
     lines = []
-    counts: list[
-        int | None
-    ] = []  # the number of the last item of each level, down to the level of the paragraph before
+    # the number of the last item of each level, down to the level of the paragraph before
+    counts: list[int | None] = []
     for paragraph, line in all_lines:
         level, kinds, numbered = _list_properties(paragraph, styles)
         counts = [*counts, *[None] * (level + 1 - len(counts))][: level + 1]

@@ -3,61 +3,23 @@ U+F000 upwards."""
 
 from __future__ import annotations
 
+
+def _table(text: str) -> dict[int, str]:
+    words = text.split()
+    return {int(code, 16): sign for code, sign in zip(words[::2], words[1::2], strict=True)}
+
+
 _SYMBOL = {
     **dict(zip(range(0x41, 0x5B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True)),
     **dict(zip(range(0x61, 0x7B), "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True)),
     **dict(zip(range(0x30, 0x3A), "0123456789", strict=True)),
-    **{0x22: "∀", 0x24: "∃", 0x2B: "+", 0x2D: "−", 0x3C: "<", 0x3D: "=", 0x3E: ">", 0xA3: "≤", 0xA5: "∞"},
-    **{
-        0xAB: "↔",
-        0xAC: "←",
-        0xAD: "↑",
-        0xAE: "→",
-        0xAF: "↓",
-        0xB0: "°",
-        0xB1: "±",
-        0xB2: "″",
-        0xB3: "≥",
-        0xB4: "×",
-    },
-    **{
-        0xB5: "∝",
-        0xB6: "∂",
-        0xB7: "•",
-        0xB8: "÷",
-        0xB9: "≠",
-        0xBA: "≡",
-        0xBB: "≈",
-        0xBC: "…",
-        0xC5: "⊕",
-        0xC6: "∅",
-    },
-    **{
-        0xC7: "∩",
-        0xC8: "∪",
-        0xCC: "⊂",
-        0xCD: "⊆",
-        0xCE: "∈",
-        0xCF: "∉",
-        0xD1: "∇",
-        0xD5: "∏",
-        0xD6: "√",
-        0xD7: "⋅",
-    },
-    **{0xD8: "¬", 0xD9: "∧", 0xDA: "∨", 0xDB: "⇔", 0xDC: "⇐", 0xDE: "⇒", 0xE5: "∑", 0xF2: "∫", 0xA2: "′"},
+    **_table("""
+    22 ∀ 24 ∃ 2B + 2D − 3C < 3D = 3E > A3 ≤ A5 ∞ AB ↔ AC ← AD ↑ AE → AF ↓ B0 ° B1 ± B2 ″ B3 ≥ B4 ×
+    B5 ∝ B6 ∂ B7 • B8 ÷ B9 ≠ BA ≡ BB ≈ BC … C5 ⊕ C6 ∅ C7 ∩ C8 ∪ CC ⊂ CD ⊆ CE ∈ CF ∉ D1 ∇ D5 ∏ D6 √
+    D7 ⋅ D8 ¬ D9 ∧ DA ∨ DB ⇔ DC ⇐ DE ⇒ E5 ∑ F2 ∫ A2 ′
+    """),
 }
-_WINGDINGS = {
-    0x6F: "☐",
-    0xA8: "☐",
-    0xFB: "✗",
-    0xFC: "✓",
-    0xFD: "☒",
-    0xFE: "☑",
-    0xDF: "←",
-    0xE0: "→",
-    0xE1: "↑",
-    0xE2: "↓",
-}
+_WINGDINGS = _table("6F ☐ A8 ☐ FB ✗ FC ✓ FD ☒ FE ☑ DF ← E0 → E1 ↑ E2 ↓")
 _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
 
 

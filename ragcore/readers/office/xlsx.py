@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ragcore.errors import NoTextError, TooLargeError
+from ragcore.errors import NoTextError
 from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
@@ -68,11 +68,7 @@ def _pages(
             for line in _sheet(sheet, has_marks, parts, options, losses):
                 lines.append(line)
                 length += len(line) + 1
-                if length > options.max_text_chars:
-                    raise TooLargeError(
-                        f"{options.name} has more than {options.max_text_chars:,} characters of text.",
-                        hint="Split it into several files.",
-                    )
+                options.check_length(length)
             pages.append(
                 (sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else "")
             )

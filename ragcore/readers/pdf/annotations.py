@@ -30,9 +30,8 @@ def load_fields(pdf: pdfium.PdfDocument) -> None:
     from pypdfium2._helpers import document
 
     if pdf.get_formtype():
-        logging.getLogger(document.__name__).setLevel(
-            logging.ERROR
-        )  # it logs the advice to compile PDFium for XFA
+        # it logs the advice to compile PDFium for XFA
+        logging.getLogger(document.__name__).setLevel(logging.ERROR)
         pdf.init_forms()
 
 

@@ -17,10 +17,8 @@ MAX_SLANT = (
     20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
 )
 NO_DIRECTION = -1
-SMALL_SAMPLE, LARGE_SAMPLE = (
-    8,
-    60,
-)  # characters of a page; the large one if some of the small one does not run to the right
+# characters of a page; the large one if some of the small one does not run to the right
+SMALL_SAMPLE, LARGE_SAMPLE = 8, 60
 TALL_RATIO = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
 
 Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
@@ -106,11 +104,8 @@ def find_character(text: pdfium.PdfTextPage, piece: Corners) -> int:
 def character_boxes(text: pdfium.PdfTextPage, main: int, directions: Sequence[int]) -> BoxOf:
     """A function from a character to the rectangle around it, rotated by its direction; None if it has none.
     `directions` has the direction of each character; () if all have the direction `main`."""
-    raw, box, get_box = (
-        text.raw,
-        pdfium.FS_RECTF(),
-        pdfium.FPDFText_GetLooseCharBox,
-    )  # looked up once for all characters
+    # looked up once for all characters
+    raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox
 
     def box_of(index: int) -> Corners | None:
         if not get_box(raw, index, box):

@@ -149,11 +149,7 @@ def _translate(error: Any, name: str, password: str | None) -> Exception:
     if error.err_code == _SUCCESS:  # PDFium does not load a file without pages, but reports no error
         return DamagedFileError(f"{name} has no pages.", hint="Save it again from the program it comes from.")
     if error.err_code == _WRONG_PASSWORD:
-        if password is None:
-            return EncryptedFileError(
-                f"{name} is protected with a password.", hint="Enter its password to read it."
-            )
-        return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
+        return EncryptedFileError.of(name, password)
     if error.err_code == _UNKNOWN_SECURITY:
         return UnsupportedFileError(
             f"{name} is protected in a way that needs the program it was made for.",
@@ -268,9 +264,8 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
     """One rectangle for each line, from those of its characters or words in reading order."""
     lines: list[Corners] = []
     for box in corners:
-        if (
-            lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1])
-        ):  # also in right-to-left text
+        # also in right-to-left text
+        if lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1]):
             lines[-1] = union(lines[-1], box)
         else:
             lines.append(box)

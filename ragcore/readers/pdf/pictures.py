@@ -108,9 +108,8 @@ def with_pictures(
     ):
         begin = number + len(out) - len(lines)
         words = paragraphs(text_lines(picture.page.text)).split("\n")
-        out[begin:begin] = [
-            Line(paragraph, row=True) for paragraph in words if paragraph
-        ]  # no line is joined to them
+        # no line is joined to them
+        out[begin:begin] = [Line(paragraph, row=True) for paragraph in words if paragraph]
     return out
 
 

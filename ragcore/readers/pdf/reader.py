@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
+from ragcore.errors import DamagedFileError, NoTextError, RagError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
@@ -131,18 +131,13 @@ class _PageReader:
             try:
                 lines, added = self._read_page(self._pdf[index], index)
                 lines = [*lines, *(Line(text, row=True) for text in added)]
-                notes += sum(
-                    not text.endswith(NOT_TICKED) for text in added
-                )  # the values may be in the XFA data
+                # the values may be in the XFA data
+                notes += sum(not text.endswith(NOT_TICKED) for text in added)
             except pdfium.PdfiumError:
                 self._broken.append(self.labels[-1])
             pages.append(lines)
             length += sum(len(line.text) for line in lines)
-            if length > options.max_text_chars:
-                raise TooLargeError(
-                    f"{options.name} has more than {options.max_text_chars:,} characters of text.",
-                    hint="Split it into several files.",
-                )
+            options.check_length(length)
             options.progress(index + 1, count)
         if len(self._broken) == count:
             raise DamagedFileError(

@@ -217,9 +217,8 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
     `upright` are the same pieces, rotated by the direction of the page's text."""
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
-        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(
-            one, other
-        ):  # such as text after a bullet
+        # such as text after a bullet
+        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:

@@ -59,9 +59,8 @@ _COMPRESSIONS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
 _FULL_NAME = re.compile(r"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;,\s]+)", re.I)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # the prefix of any IPv4 address in networks with only IPv6
-_GLOBAL_UNICAST = ipaddress.ip_network(
-    "2000::/3"
-)  # all IPv6 addresses that are assigned so far (RFC 4291, IANA)
+# all IPv6 addresses that are assigned so far (RFC 4291, IANA)
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 # Special addresses (IANA) for which `is_global` is true in some releases of Python 3.11: protocol
 # assignments, 6to4 relays, Azure's metadata service, Teredo and others, 6to4, documentation.
 _SPECIAL = [
@@ -176,9 +175,8 @@ def _close_connections_at(deadline: float) -> Iterator[Callable[[str, dict[str, 
 
     def trace(event: str, info: dict[str, Any]) -> None:
         if event == "connection.connect_tcp.complete":
-            connections.append(
-                info["return_value"].get_extra_info("socket").dup()
-            )  # TLS takes over the socket itself
+            # TLS takes over the socket itself
+            connections.append(info["return_value"].get_extra_info("socket").dup())
             if time.monotonic() >= deadline:
                 close_all()
 

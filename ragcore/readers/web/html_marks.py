@@ -40,14 +40,14 @@ _FRAME = frozenset(
     {"nav", "footer", "aside", "button", "select", "form", "dialog", "header", "script", "style", "noscript"}
 )
 _FORMS = {
-    **{
-        "decimal": "1",
-        "decimal-leading-zero": "01",
-        "lower-alpha": "a",
-        "lower-latin": "a",
-        "upper-alpha": "A",
-    },
-    **{"upper-latin": "A", "lower-roman": "i", "upper-roman": "I"},
+    "decimal": "1",
+    "decimal-leading-zero": "01",
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "lower-roman": "i",
+    "upper-roman": "I",
 }
 _DROP_CAP = re.compile(
     r"(?i)(?<![^\W_])(?:drop[-_]?cap|initial)s?(?![^\W_])(?<!avatar-initial)(?<!user-initial)"

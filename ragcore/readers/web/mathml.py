@@ -65,12 +65,12 @@ def _words(text: str) -> str:
 
 
 _LEAVES: Mapping[str, Callable[[str], str]] = {
-    **{
-        "mi": latex.name,
-        "mn": latex.symbols,
-        "mo": lambda text: latex.name(text) if text.isalpha() else latex.symbols(text),
-    },
-    **{"mtext": _words, "ms": _words, "mspace": lambda _: " "},
+    "mi": latex.name,
+    "mn": latex.symbols,
+    "mo": lambda text: latex.name(text) if text.isalpha() else latex.symbols(text),
+    "mtext": _words,
+    "ms": _words,
+    "mspace": lambda _: " ",
 }
 
 
@@ -145,21 +145,19 @@ def _enclosure(element: _Element, parts: list[str]) -> str:
 
 
 _KINDS: Mapping[str, Callable[[_Element, list[str]], str]] = {
-    **{
-        "mfrac": _fraction,
-        "msqrt": _root,
-        "mroot": _root,
-        "msub": _scripts,
-        "msup": _scripts,
-        "msubsup": _scripts,
-    },
-    **{
-        "munderover": _scripts,
-        "mover": _over_or_under,
-        "munder": _over_or_under,
-        "mmultiscripts": _before_and_behind,
-    },
-    **{"mfenced": _fence, "mtable": _table, "menclose": _enclosure},
+    "mfrac": _fraction,
+    "msqrt": _root,
+    "mroot": _root,
+    "msub": _scripts,
+    "msup": _scripts,
+    "msubsup": _scripts,
+    "munderover": _scripts,
+    "mover": _over_or_under,
+    "munder": _over_or_under,
+    "mmultiscripts": _before_and_behind,
+    "mfenced": _fence,
+    "mtable": _table,
+    "menclose": _enclosure,
 }
 
 

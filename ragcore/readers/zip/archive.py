@@ -168,9 +168,7 @@ class _Unpacker:
         if entry.compress_type == AES:
             raise _packing_error(filename)
         if entry.flag_bits & 1 and password is None:
-            raise EncryptedFileError(
-                f"{name} is protected with a password.", hint="Enter its password to read it."
-            )
+            raise EncryptedFileError.of(name, password)
         try:
             with (
                 archive.open(entry, pwd=password.encode() if password else None) as source,
@@ -194,7 +192,7 @@ class _Unpacker:
                         "Check that the disk has space and that you can write to this folder, then try again."
                     ),
                 ) from error
-            raise _translate(error, entry, filename, name) from error
+            raise _translate(error, entry, filename, self._options) from error
 
 
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
@@ -220,14 +218,14 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
         raise _bomb(name, f"would unpack to {unpacked // max(packed, 1):,} times its size")
 
 
-def _translate(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
+def _translate(error: Exception, entry: zipfile.ZipInfo, filename: str, options: ReadOptions) -> RagError:
     if isinstance(error, NotImplementedError):
         return _packing_error(filename)
     if isinstance(error, RuntimeError) or (
         entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)
     ):
-        return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
-    return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
+        return EncryptedFileError.of(options.name, options.password)
+    return DamagedFileError(f"{filename} is damaged inside {options.name}.", hint="Make the archive again.")
 
 
 def _packing_error(filename: str) -> UnsupportedFileError:

@@ -40,9 +40,8 @@ def _declared_name(entry: zipfile.ZipInfo) -> str | bytes:
     """The name, or its bytes if they are in an unknown encoding. macOS writes UTF-8 without declaring it."""
     if entry.flag_bits & UTF8:
         return entry.filename
-    bare = entry.orig_filename.partition("\0")[0].encode(
-        "cp437", "replace"
-    )  # zipfile decodes every name as code page 437
+    # zipfile decodes every name as code page 437
+    bare = entry.orig_filename.partition("\0")[0].encode("cp437", "replace")
     for kind, data in _extras(entry.extra):
         if kind == UNICODE_PATH and data[:5] == struct.pack("<BL", 1, zlib.crc32(bare)):
             return data[5:].decode("utf-8", "replace")
@@ -78,9 +77,8 @@ def _in_latin(texts: Iterable[str]) -> float:
     words = _WORD.findall(_LONE.sub("", whole))
     accented = _FAR.findall(whole.lower())
     foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in ALPHABETS)
-    crowded = sum(
-        max(2 * len(_FAR.findall(word)) - len(word), 0) for word in words
-    )  # more accents than plain letters
+    # more accents than plain letters
+    crowded = sum(max(2 * len(_FAR.findall(word)) - len(word), 0) for word in words)
     return foreign + crowded + _strange_capitals(words)
 
 

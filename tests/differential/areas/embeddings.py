@@ -111,6 +111,5 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return ""
     if {**theirs, "calls": 0} != {**ours, "calls": 0}:
         return ""
-    return (
-        "D9" if given["kind"] == "questions" else "one call"
-    )  # the model divides its texts, not who asks it
+    # the model divides its texts, not who asks it
+    return "D9" if given["kind"] == "questions" else "one call"

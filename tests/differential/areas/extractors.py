@@ -75,7 +75,8 @@ def ours(given: Any) -> Any:
 
     def echo(call: LLMCall) -> str:
         context = call.variables["text"] if "text" in call.variables else call.variables["context_str"]
-        return f"<{', '.join(str(passage) for passage in context) if isinstance(context, tuple) else as_text(context)}>"
+        text = ", ".join(map(str, context)) if isinstance(context, tuple) else as_text(context)
+        return f"<{text}>"
 
     nodes = [TextNode(text, text, ref_doc_id=source) for source, text in given["nodes"]]
     llm, kind = ScriptedLLM(echo), given["kind"]
@@ -97,6 +98,5 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
             metadata.pop("prev_section_summary", None)
         if sources[place + 1 : place + 2] != sources[place : place + 1]:
             metadata.pop("next_section_summary", None)
-    return (
-        "1.4" if theirs == ours else ""
-    )  # theirs takes the last passage of another document for a neighbour
+    # theirs takes the last passage of another document for a neighbour
+    return "1.4" if theirs == ours else ""

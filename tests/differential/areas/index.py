@@ -188,9 +188,8 @@ def _lived(given: Any, index: Any, document: Any, persist: Any, reload: Any, hel
     found = index.as_retriever(similarity_top_k=3).retrieve("the river in the valley") if count(index) else []
     hits = [[round(hit.get_score(), 4), hit.node.get_content()] for hit in found]
     scores = [score for score, _ in hits]
-    top = sorted(
-        hit for hit in hits if hit[0] > min(scores)
-    )  # which of equal ones comes last is not compared
+    # which of equal ones comes last is not compared
+    top = sorted(hit for hit in hits if hit[0] > min(scores))
     return {"said": said, "held": sorted(held(index)), "count": count(index), "scores": scores, "top": top}
 
 
@@ -214,15 +213,13 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if refused:
         return "1.9" if "refused" in ours["said"] and {**theirs, "said": 0} == {**ours, "said": 0} else ""
     if given["as_nodes"]:
-        return (
-            "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""
-        )  # ours split the two that are left in two each
+        # ours split the two that are left in two each
+        return "D37" if (theirs["count"], ours["count"]) == (3, 4) else ""
     if set(ours["held"]) != right or not len(right) <= len(ours["held"]) <= 2 * len(right):
         return ""
     if "empty" in last:
-        return (
-            "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""
-        )  # theirs keeps a passage without text
+        # theirs keeps a passage without text
+        return "1.6" if theirs["held"] == sorted([*ours["held"], "empty"]) else ""
     deletions = [
         arguments[0] for operation, *arguments in given["operations"] if operation in ("delete", "update")
     ]

@@ -26,9 +26,8 @@ def cases() -> Iterator[Case]:
     for strategy in STRATEGIES:
         yield Case(f"again-{strategy}", _case([THREE, THREE], strategy))
         yield Case(f"twins-{strategy}", _case([twins, twins], strategy))
-        if (
-            strategy != "duplicates_only"
-        ):  # without a way to tell that a document changed, both keep the old one beside the new
+        # without a way to tell that a document changed, both keep the old one beside the new
+        if strategy != "duplicates_only":
             yield Case(f"changed-{strategy}", _case([THREE, changed], strategy))
             yield Case(f"relabelled-{strategy}", _case([THREE, relabelled], strategy))
             yield Case(f"fails-{strategy}", _case([THREE, changed, changed], strategy, fails=[1]))

@@ -221,9 +221,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         cut = "error" in theirs or {len(text) for text in theirs["roots"]} == {1}
         return "D26" if cut and _fresh(ours) and _leaves(ours["shape"]) == given["texts"] else ""
     if given["mode"] == "all_leaf":
-        return (
-            "1.6" if ours == given["texts"] == theirs[: len(ours)] else ""
-        )  # theirs gives the summaries with the leaves
+        # theirs gives the summaries with the leaves
+        return "1.6" if ours == given["texts"] == theirs[: len(ours)] else ""
     return ""
 
 

@@ -131,31 +131,27 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if not isinstance(calls, list) or not _all_in_order(calls, sum(given["lengths"])):
         return ""
     if given["kind"] == "packed":
-        room = (
-            given["window"] - OUTPUT - 6
-        )  # a message has four tokens of its own, and the passages a delimiter on either side
+        # a message has four tokens of its own, and the passages a delimiter on either side
+        room = given["window"] - OUTPUT - 6
         if any(count > room for _, _, count in calls) or not _stays_whole(calls, given["lengths"], room):
             return ""
-        return (
-            "D7" if len(calls) < len(theirs) else "whole passages"
-        )  # theirs cuts anywhere, and keeps padding free
+        # theirs cuts anywhere, and keeps padding free
+        return "D7" if len(calls) < len(theirs) else "whole passages"
     if ours["failed"]:
         return ""
     if given["mode"] != "simple_summarize" and not _as_few(given, calls):
         return ""
     if theirs["failed"]:
-        return (
-            "D6" if given["answer"] >= 40 else "D7" if given["window"] <= 520 else ""
-        )  # its padding takes it all
+        # its padding takes it all
+        return "D6" if given["answer"] >= 40 else "D7" if given["window"] <= 520 else ""
     if given["mode"] == "simple_summarize":
         return "D24" if theirs["as a list"] and not ours["as a list"] and _ends(theirs) == _ends(ours) else ""
     begins = [first for first, _, _ in theirs["calls"]]
     if begins != sorted(begins):
         return "D23"
     if len(ours["calls"]) == len(theirs["calls"]):
-        return (
-            "overlap" if sum(call[2] for call in theirs["calls"]) > sum(given["lengths"]) else ""
-        )  # the end of a call again
+        # the end of a call again
+        return "overlap" if sum(call[2] for call in theirs["calls"]) > sum(given["lengths"]) else ""
     return "D7" if len(ours["calls"]) < len(theirs["calls"]) else ""
 
 
@@ -195,9 +191,8 @@ def _as_few(given: Any, calls: list[list[int]]) -> bool:
         return set(begins) <= {first for first, _, _ in calls} and (
             max(given["lengths"]) > given["window"] // 4 or len(calls) == len(begins)
         )
-    room = (
-        given["window"] - OUTPUT - given["answer"] - 10
-    )  # what the wording and the numbers of passages may take
+    # what the wording and the numbers of passages may take
+    room = given["window"] - OUTPUT - given["answer"] - 10
     return (
         all(before[2] + after[2] > room for before, after in pairwise(calls)) or max(given["lengths"]) > room
     )

@@ -187,19 +187,16 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         ]
         return "1.13" if ours == shown != theirs else ""
     if given["kind"] == "ranked" and "Doc:" not in given["reply"]:
-        return (
-            "1.13" if theirs == [] and ours == given["hits"][:3] else ""
-        )  # a reply that cannot be read drops nothing
+        # a reply that cannot be read drops nothing
+        return "1.13" if theirs == [] and ours == given["hits"][:3] else ""
     if given["kind"] == "sentences":
         if ours == []:
-            return (
-                "1.13" if "error" in theirs and given["threshold"] == 0.99 else ""
-            )  # no sentence is near: no passage stays
+            # no sentence is near: no passage stays
+            return "1.13" if "error" in theirs and given["threshold"] == 0.99 else ""
         kept = ours[0].split(". ")
         places = [SENTENCES.index(sentence) for sentence in kept]
-        return (
-            "1.13" if places == sorted(places) and _sentences(theirs) == _sentences(ours) else ""
-        )  # ours in reading order
+        # ours in reading order
+        return "1.13" if places == sorted(places) and _sentences(theirs) == _sentences(ours) else ""
     return ""
 
 

@@ -127,6 +127,5 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if ours != given["meant"]:
         return ""
     guessed = isinstance(theirs, list) and (ours == ERROR or theirs[1] != ours[1])
-    return (
-        "D30" if guessed else "1.19"
-    )  # a tool called with other arguments than the model wrote, or a reply misread
+    # a tool called with other arguments than the model wrote, or a reply misread
+    return "D30" if guessed else "1.19"

@@ -118,9 +118,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return "D32"
     if _broken(given, ours) <= _broken(given, theirs):
         return "sentences"
-    return (
-        "overlap" if shared > (_shared(given, theirs) or 0) else ""
-    )  # theirs drops it where the next piece is long
+    # theirs drops it where the next piece is long
+    return "overlap" if shared > (_shared(given, theirs) or 0) else ""
 
 
 def _count(given: Any, text: str) -> int:

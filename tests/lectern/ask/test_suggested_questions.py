@@ -36,7 +36,8 @@ from tests import postgres
 from tests.databases import KINDS
 
 TEXTS = {
-    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty metres.",
+    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty "
+    "metres.",
     "ferry.txt": "The Nessay Ferry is the only boat to the island. It leaves at noon on Sundays.",
     "cellar.txt": "The Great Cellar has 300 barrels of oil. Nobody has counted them since the flood.",
     "rules.txt": "Dogs are forbidden in the upper car because the floor is made of glass.",
@@ -169,9 +170,8 @@ def test_a_model_writes_questions_with_the_persons_prompt(
 def test_question_that_misses_its_own_document_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
     library = open_library(ScriptedLLM([asked, "", "", ""]))
-    ids = take_in(
-        library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt"
-    )  # the model is asked about the newest first
+    # the model is asked about the newest first
+    ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")
     assert ids["rules.txt"] not in retrieve_documents(library, asked)
     questions = [candidate.question for candidate in library.suggestions.generate()]
     assert questions

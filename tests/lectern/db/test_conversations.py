@@ -313,9 +313,8 @@ def test_answer_dated_in_the_future_counts_as_interrupted(
     assert conversations.message(first.id).state == "interrupted"  # type: ignore[union-attr]
     second = conversations.begin(talk.id, Ask("And when?"))
     assert conversations.being_answered(talk.id)
-    assert conversations.write(
-        first.id, text="It was Ada.", state="writing"
-    )  # its writer lives, and signs by the new clock
+    # its writer lives, and signs by the new clock
+    assert conversations.write(first.id, text="It was Ada.", state="writing")
     assert [message.text for message in conversations.messages(talk.id)] == [
         "Who built the tower?", "It was Ada.", "And when?", "",
     ]  # fmt: skip

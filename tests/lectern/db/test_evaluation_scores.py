@@ -101,9 +101,8 @@ def test_a_mean_lies_in_its_interval_which_is_that_of_resampling() -> None:
     got = mean(values)
     assert got is not None
     assert (got.value, got.number) == (pytest.approx(np.mean(values)), 40)
-    error = np.std(values) / math.sqrt(
-        len(values)
-    )  # the interval of many means is nearly that of a normal distribution
+    # the interval of many means is nearly that of a normal distribution
+    error = np.std(values) / math.sqrt(len(values))
     assert got.low == pytest.approx(got.value - 1.96 * error, abs=0.02)
     assert got.high == pytest.approx(got.value + 1.96 * error, abs=0.02)
     assert mean([]) is None

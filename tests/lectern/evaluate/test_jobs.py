@@ -79,12 +79,8 @@ def test_question_set_without_a_model_asks_what_passages_answer(open_library: Ca
     made = EvaluationJobs(library).make_set("Mine", 5)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
-    assert (kept.id, kept.state, kept.size, kept.target_size) == (
-        made.id,
-        "done",
-        1,
-        5,
-    )  # none of stray words
+    # none of stray words
+    assert (kept.id, kept.state, kept.size, kept.target_size) == (made.id, "done", 1, 5)
     (question,) = library.evaluations.questions(made.id)
     assert question.text == "What did Dr Penrose recommend?"
     (wanted,) = question.expected
@@ -114,8 +110,8 @@ def test_an_empty_library_makes_no_questions(open_library: Callable[..., Library
 
 
 def test_scores_are_those_of_the_passages_and_answers(open_library: Callable[..., Library]) -> None:
-    llm = ScriptedLLM(lambda call: "YES\nIt does." if call.prompt.name == "faithfulness" else "NO\nIt does not."
-                      if call.prompt.name == "relevancy" else "Ada built it. [1]")  # fmt: skip
+    replies = {"faithfulness": "YES\nIt does.", "relevancy": "NO\nIt does not."}
+    llm = ScriptedLLM(lambda call: replies.get(call.prompt.name, "Ada built it. [1]"))
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     question = Question("Who built the tower?", ("Ada Penrose",), (ExpectedSource("cellar.txt"),))
     result = measure(

@@ -125,9 +125,8 @@ def test_every_call_appears_once_in_order_for_any_outcome(
     for call in shown.calls:
         assert all(source < call.number for source in call.inputs)
     assert Span.from_dict(json.loads(json.dumps(trace.to_dict()))) is not trace
-    assert (
-        build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown
-    )  # as it is stored
+    # as it is stored
+    assert build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown
     assert json.loads(json.dumps(asdict(shown)))["shape"] == shown.shape
 
 
@@ -154,9 +153,8 @@ def test_call_has_the_passages_and_replies_of_its_prompt(
             markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs
         }
     called = [n for call in shown.calls for n in call.passages]
-    left_out = [
-        n for step in trace.spans("pack") for n in step.facts.get("left_out", ())
-    ]  # by one call that has no room
+    # by one call that has no room
+    left_out = [n for step in trace.spans("pack") for n in step.facts.get("left_out", ())]
     assert not left_out or mode == "simple_summarize"
     assert {*called, *left_out} == set(range(1, number + 1))
     assert not set(called) & set(left_out)
@@ -204,7 +202,8 @@ def test_strip_shows_what_each_call_changed() -> None:
     ("mode", "shape"),
     [
         ("refine", "strip"), ("compact", "strip"), ("tree_summarize", "tree"), ("accumulate", "rows"),
-        ("compact_accumulate", "rows"), ("simple_summarize", "single"), ("generation", "single"), ("no_text", "none"),
+        ("compact_accumulate", "rows"), ("simple_summarize", "single"), ("generation", "single"),
+        ("no_text", "none"),
     ],
 )  # fmt: skip
 def test_the_shape_follows_the_way_of_answering(mode: str, shape: str) -> None:

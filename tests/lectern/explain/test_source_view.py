@@ -207,9 +207,8 @@ def test_a_sentence_is_marked_alone_on_its_own_page(
 
     library.intake.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
     assert worker_of(library).run_once()
-    assert (
-        locate_sentence(library.store, source, fell) == source
-    )  # the document says something else there now
+    # the document says something else there now
+    assert locate_sentence(library.store, source, fell) == source
     library.delete_file(file.id)
     assert locate_sentence(library.store, source, fell) == source
 

@@ -206,7 +206,8 @@ PIPE = """\
 import fcntl, gc, time
 def is_pipe(number):
     try:
-        return os.fstat(number).st_mode & 0o170000 == 0o010000 and fcntl.fcntl(number, fcntl.F_GETFL) & 3 == os.O_WRONLY
+        is_fifo = os.fstat(number).st_mode & 0o170000 == 0o010000
+        return is_fifo and fcntl.fcntl(number, fcntl.F_GETFL) & 3 == os.O_WRONLY
     except OSError:
         return False
 def say(line):

@@ -106,9 +106,8 @@ def test_file_of_a_silent_worker_waits_and_stops_at_once(files: Files, tmp_path:
         Stage.QUEUED,
     ]
     assert rows[dead.id].seconds_left == rows[waiting.id].seconds_left
-    assert seconds_left(list(rows.values())) == 28.0 + 2 * (
-        rows[waiting.id].seconds_left or 0
-    )  # one worker is at work
+    # one worker is at work
+    assert seconds_left(list(rows.values())) == 28.0 + 2 * (rows[waiting.id].seconds_left or 0)
     files.queue.stop(dead.id)
     assert files.get(dead.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     assert not advance(files, dead.id, "dead", Stage.EMBEDDING, 6, 10)

@@ -305,9 +305,8 @@ def test_checked_database_address_is_the_one_connected_to(
     assert SILENT_SECONDS in given[0].values()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # pg8000 leaves its socket to the collector
+# pg8000 leaves its socket to the collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_silent_database_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pg8000")
     monkeypatch.setattr("ragcore.readers.database.SILENT_SECONDS", 0.2)

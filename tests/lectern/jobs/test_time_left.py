@@ -101,12 +101,8 @@ def test_remaining_time_falls_without_progress_and_grows_overdue(clock: Clock) -
         TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock),
         [],
     )
-    for clock.now in (
-        0.0,
-        4.0,
-        8.0,
-        12.0,
-    ):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
+    # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
+    for clock.now in (0.0, 4.0, 8.0, 12.0):
         told.append(estimate.seconds_left)
     assert told == pytest.approx([30.1, 26.1, 24.0, 26.0])
     estimate.report_embedding(1_000_000, 2e-5)

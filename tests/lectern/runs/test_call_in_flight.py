@@ -160,9 +160,8 @@ def test_what_a_server_remembers_of_a_prompt_is_not_read_again() -> None:
     )
     assert read.unread(call("a", "Be brief. One. Four.")) == "Four."
     assert read.unread(call("a", "Be brief. One. Two.")) == ""
-    assert (
-        read.unread(call("b", "Be brief. Three.")) == "Be brief. Three."
-    )  # its server does not say that it remembers
+    # its server does not say that it remembers
+    assert read.unread(call("b", "Be brief. Three.")) == "Be brief. Three."
     assert read.unread(call("a", "Answer.")) == "Answer."
 
 

@@ -178,9 +178,8 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     replays.start(talk, ["context", "condense_question", "simple"])
     replay = whole(replays, talk)
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
-    assert [cell.state for cell in lane(replay, "simple").cells] == [
-        "failed"
-    ]  # what stands on its answer is not asked
+    # what stands on its answer is not asked
+    assert [cell.state for cell in lane(replay, "simple").cells] == ["failed"]
     broken = lane(replay, "condense_question").cells
     assert [cell.state for cell in broken] == ["done", "failed"]
     assert broken[1].problem is not None
@@ -322,9 +321,8 @@ def test_stop_keeps_what_there_is_and_asks_nothing_more(
     assert not replays.busy
     assert [cell.state for cell in lane(replay, "simple").cells] == ["stopped"]
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
-    assert (
-        Replays(library, AnswerRuns(library)).get(talk) == replay
-    )  # as another process reads it, or this one after a restart
+    # as another process reads it, or this one after a restart
+    assert Replays(library, AnswerRuns(library)).get(talk) == replay
 
 
 def now(replays: Replays, talk: str) -> Replay:

@@ -262,11 +262,8 @@ def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> N
     assert little.prompt_tokens < 1200 < 8000 < all_of_it.prompt_tokens
     assert little.seconds is not None
     assert all_of_it.seconds is not None
-    closely, skimmed, written = (
-        1200,
-        all_of_it.prompt_tokens - 1200,
-        10 * little.completion_tokens,
-    )  # in tokens that are read
+    # in tokens that are read
+    closely, skimmed, written = 1200, all_of_it.prompt_tokens - 1200, 10 * little.completion_tokens
     assert all_of_it.completion_tokens == little.completion_tokens
     longer = (closely + 0.16 * skimmed + written) / (little.prompt_tokens + written)
     assert all_of_it.seconds == pytest.approx(little.seconds * longer, rel=0.05)

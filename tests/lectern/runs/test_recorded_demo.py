@@ -73,9 +73,8 @@ class Absent(HashEmbedding):
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library(
-        tmp_path / "library", embedder=Absent(), llm=ScriptedLLM()
-    )  # a model without a reply: asking it fails
+    # a model without a reply: asking it fails
+    opened = Library(tmp_path / "library", embedder=Absent(), llm=ScriptedLLM())
     opened.update_settings(opened.settings.model_copy(update={"stage": True}))
     yield opened
     opened.close()

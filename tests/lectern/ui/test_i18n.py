@@ -108,9 +108,8 @@ def _fits(message: Message, catalogue: Catalog) -> bool:
     english, translated = message_texts(message)
     if len(english) == 1:
         return placeholders(translated[0]) == placeholders(english[0])
-    both = placeholders(english[0]) & placeholders(english[1]) - {
-        "number"
-    }  # the form for one may do without the number
+    # the form for one may do without the number
+    both = placeholders(english[0]) & placeholders(english[1]) - {"number"}
     return len(translated) == catalogue.num_plurals and all(
         both <= placeholders(form) <= placeholders(english[0]) | placeholders(english[1])
         for form in translated

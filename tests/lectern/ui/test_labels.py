@@ -73,9 +73,8 @@ def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
     ]
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
     assert labels.cost_facts(no_idea) == labels.cost_facts(paid)
-    assert labels.cost_facts(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [
-        f"1.8{S}"
-    ]  # no time was said
+    # no time was said
+    assert labels.cost_facts(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [f"1.8{S}"]
     assert labels.cost_facts(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
     assert labels.cost_facts(replace(FACTS, expected=Price(2, 2000, 400))) == [
         "2 calls",

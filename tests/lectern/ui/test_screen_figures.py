@@ -24,9 +24,8 @@ def test_the_95th_of_a_hundred_times_is_exceeded_by_five() -> None:
 
 @given(SECONDS, st.floats(0.01, 1))
 def test_a_percentile_is_that_of_numpy_by_nearest_rank(times: list[float], share: float) -> None:
-    assume(
-        not math.isclose(share * len(times), round(share * len(times)))
-    )  # where rounding decides between two neighbours
+    # where rounding decides between two neighbours
+    assume(not math.isclose(share * len(times), round(share * len(times))))
     assert percentile(times, share) == np.percentile(times, 100 * share, method="inverted_cdf")
 
 

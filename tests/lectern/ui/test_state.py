@@ -89,9 +89,8 @@ def test_a_click_in_the_middle_of_what_another_does_waits(look: str) -> None:
     assert page.session_state.told == ["first begins", "first ends", "second", "drawing", "drawn"]
 
 
-@pytest.mark.parametrize(
-    "look", [look for look in LOOKS if look != "session"]
-)  # which is looked up once in a run
+# which is looked up once in a run
+@pytest.mark.parametrize("look", [look for look in LOOKS if look != "session"])
 def test_a_click_while_the_screen_is_drawn_ends_the_drawing(look: str) -> None:
     page = opened(look)
     page.session_state.drawing = True

@@ -35,7 +35,9 @@ ACTIONS = {
     "fenced on the line": 'Thought: I add.\nAction: add\nAction Input: ```{"a": 1, "b": 2}```',
     "with its arguments named": 'Thought: I add.\nAction: add(a, b)\nAction Input: {"a": 1, "b": 2}',
     "with its description": 'Thought: I add.\nAction: add (add two numbers)\nAction Input: {"a": 1, "b": 2}',
-    "fenced apart from its language": 'Thought: I add.\nAction: add\nAction Input:\n``` json\n{"a": 1, "b": 2}\n```',
+    "fenced apart from its language": (
+        'Thought: I add.\nAction: add\nAction Input:\n``` json\n{"a": 1, "b": 2}\n```'
+    ),
     "in backticks": 'Thought: I add.\nAction: `add`\nAction Input: `{"a": 1, "b": 2}`',
     "with an underscore in the label": 'Thought: I add.\nAction: add\nAction_Input: {"a": 1, "b": 2}',
     "in italics": 'Thought: I add.\nAction: _add_\nAction Input: {"a": 1, "b": 2}',
@@ -46,7 +48,9 @@ ACTIONS = {
     "two actions": (
         'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nAction: sub\nAction Input: {"c": 3}'
     ),
-    "made-up result and answer": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 7\nAnswer: 7',
+    "made-up result and answer": (
+        'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 7\nAnswer: 7'
+    ),
     "prose behind": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nThen I will {answer}.',
 }
 

@@ -119,9 +119,8 @@ def test_time_may_be_anywhere_in_the_passage_or_file_name() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("question", ["What was sold in March 2019?", "Where do non-Muslims live?"])
 def test_long_passage_is_searched_once_for_all_its_sentences(question: str) -> None:
-    sentences = [
-        f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)
-    ]  # minutes, if for each
+    # minutes, if for each
+    sentences = [f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)]
     quotes = [Quote(sentence, (), 0, "plan.pdf") for sentence in sentences]
     assert all(contradict(question, quotes))
     assert not any(

@@ -320,9 +320,8 @@ def test_list_item_after_a_sentence_is_quoted_below_it() -> None:
     first = quotes_in("These are not paid for:\n- Travel\n- Food", number=2, passage=1)
     assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel [2]"]
     other = [*quotes_in("We pay for boats.", number=1), *first]
-    assert [str(quote) for quote in with_lists([2], other)] == [
-        "These are not paid for:\n- Travel [2]"
-    ]  # of another passage
+    # of another passage
+    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]
 
 
 def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
@@ -331,9 +330,8 @@ def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
     quotes = [*cut, *whole]
     assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- Carts [1]"]
     other = [*quotes_in("- Carts", number=2, passage=1, source="b.txt"), *whole]
-    assert [str(quote) for quote in with_lists([0], other)] == [
-        "Carts [2]"
-    ]  # it has none in another document
+    # it has none in another document
+    assert [str(quote) for quote in with_lists([0], other)] == ["Carts [2]"]
 
 
 def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
@@ -354,8 +352,8 @@ def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
     assert distinct([*again, *quotes]) == again
     assert quoted_from(answer)[7] == [quote.text for quote in quotes]
     assert [text[slice(*place)] for place in quoted_places(answer, 7, text)] == [
-        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:", "1. Write why.",
-        "2. Send it.",
+        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:",
+        "1. Write why.", "2. Send it.",
     ]  # fmt: skip
     lettered = quotes_in("We saw:\na) A goat.\n(2) A cow.", number=1)
     assert str(lettered[0]) == "We saw:\n- a) A goat.\n- (2) A cow. [1]"
@@ -592,16 +590,13 @@ def test_several_prices_are_listed_and_one_is_not() -> None:
 
 @pytest.mark.timeout(60)
 def test_a_line_of_many_digits_is_read_at_once() -> None:
-    lines = [
-        "Tea £2",
-        "Code " + "1" * 100_000,
-        "Cake £3",
-    ]  # minutes, where every digit is followed to the last
+    # minutes, where every digit is followed to the last
+    lines = ["Tea £2", "Code " + "1" * 100_000, "Cake £3"]
     assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
 
 
-LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
-It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
+LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget
+Was it red?|* a b|It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
 
 
 @given(

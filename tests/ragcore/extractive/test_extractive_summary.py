@@ -133,8 +133,9 @@ def test_a_question_is_no_wish_for_a_summary(message: str) -> None:
     assert not is_summary_request(message)
 
 
-REPEATED = """this these those the it they my our your all provided given uploaded following text texts document documents file
-paper report article page essay book content passage theyour summary overview fasse zusammen points 3 in about resume résumé"""
+REPEATED = """this these those the it they my our your all provided given uploaded following text texts
+document documents file paper report article page essay book content passage theyour summary overview fasse
+zusammen points 3 in about resume résumé"""
 
 
 @pytest.mark.parametrize("count", [22, 1000])

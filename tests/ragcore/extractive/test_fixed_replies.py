@@ -80,9 +80,8 @@ def test_english_where_the_language_is_another_or_unknown(question: str) -> None
 def test_such_words_are_known_again_everywhere(text: str) -> None:
     assert is_refusal(f" {text}\n")
     assert claims_nothing(text, "")
-    assert [quote.text for quote in quotes_in(text, number=1)] == [
-        text
-    ]  # whole, so that no part of it is ever quoted
+    # whole, so that no part of it is ever quoted
+    assert [quote.text for quote in quotes_in(text, number=1)] == [text]
 
 
 @pytest.mark.parametrize("language", QUESTIONS)

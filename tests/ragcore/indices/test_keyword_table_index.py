@@ -64,18 +64,16 @@ def test_no_more_keywords_are_stored_than_the_maximum() -> None:
     st.integers(0, 5),
 )
 def test_passages_rank_by_shared_words_with_the_question(lines: list[str], question: str, most: int) -> None:
-    lines = [
-        re.sub("([abc])", r"x\1", line) for line in lines if line.strip()
-    ]  # words like "xaxb", none a stop word
+    # words like "xaxb", none a stop word
+    lines = [re.sub("([abc])", r"x\1", line) for line in lines if line.strip()]
     question = re.sub("([abc])", r"x\1", question) + " xz"
     index = index_of(SimpleKeywordTableIndex, *lines, most=99) if lines else None
     shared = {
         f"d#{place}": len(set(line.split()) & set(question.split())) for place, line in enumerate(lines)
     }
     hits = index.as_retriever(num_chunks_per_query=most).retrieve(question) if index else []
-    best = sorted((id_ for id_ in shared if shared[id_]), key=lambda id_: -shared[id_])[
-        :most
-    ]  # stable: ties as they came
+    # stable: ties as they came
+    best = sorted((id_ for id_ in shared if shared[id_]), key=lambda id_: -shared[id_])[:most]
     assert found(hits) == [(id_, shared[id_]) for id_ in best]
 
 

@@ -263,9 +263,8 @@ def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[s
         assert llm.speed is None
         llm.complete("word " * 100)
         assert llm.speed is not None
-        assert (
-            100 < llm.speed.prompt_tokens_per_second < 200
-        )  # 100 words in half a second and the time of the first word
+        # 100 words in half a second and the time of the first word
+        assert 100 < llm.speed.prompt_tokens_per_second < 200
         assert 25 < llm.speed.completion_tokens_per_second < 55
         with closing(opened(server.url)) as other:
             assert other.speed == llm.speed

@@ -13,9 +13,8 @@ import pytest
 def test_every_name_is_there(package: str) -> None:
     module = import_module(package)
     for name in module.__all__:
-        if not name.endswith(
-            ("Gen", "Block", "CallingLLM")
-        ):  # types of generators, of several classes, and an alias
+        # types of generators, of several classes, and an alias
+        if not name.endswith(("Gen", "Block", "CallingLLM")):
             assert getattr(module, name).__name__.startswith(name.removesuffix("Like"))
     with pytest.raises(AttributeError, match="Olama"):
         _ = module.Olama

@@ -81,9 +81,8 @@ def test_a_label_before_an_answer_is_always_an_echo() -> None:
     assert reply_filter.feed("Answer: It is 40.") + reply_filter.end() == "It is 40."
 
 
-@pytest.mark.parametrize(
-    ("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES)))
-)  # the delimiter is random
+# the delimiter is random
+@pytest.mark.parametrize(("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES))))
 def test_the_prompt_s_own_words_are_cut(prompt: Prompt, reply: str, answer: str) -> None:
     assert filter_reply(prompt, reply, []) == answer
 

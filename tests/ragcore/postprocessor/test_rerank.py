@@ -200,9 +200,8 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "device", ["cpu", "meta"]
-)  # the latter gives no numbers, so that the processor goes on
+# the latter gives no numbers, so that the processor goes on
+@pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path, device: str) -> None:
     from sentence_transformers import CrossEncoder
 

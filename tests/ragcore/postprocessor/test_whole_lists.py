@@ -30,9 +30,9 @@ def cut(*parts: str, gap: str = "\n") -> tuple[MemoryStore, list[TextNode]]:
     starts = [sum(len(part) + len(gap) for part in parts[:at]) for at in range(len(parts))]
     nodes = [
         TextNode(
-            part, id_, {"file_name": "plan.txt"}, "plan", start_char_idx=start, end_char_idx=start + len(part),
-            prev_id=ids[at - 1] if at else None, next_id=ids[at + 1] if at + 1 < len(ids) else None,
-            embedding=np.ones(2, np.float32),
+            part, id_, {"file_name": "plan.txt"}, "plan", start_char_idx=start,
+            end_char_idx=start + len(part), prev_id=ids[at - 1] if at else None,
+            next_id=ids[at + 1] if at + 1 < len(ids) else None, embedding=np.ones(2, np.float32),
         )
         for at, (part, id_, start) in enumerate(zip(parts, ids, starts, strict=True))
     ]  # fmt: skip

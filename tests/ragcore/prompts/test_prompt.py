@@ -49,9 +49,8 @@ def test_a_template_gives_its_values_whole_whatever_they_are(one: str, two: str)
 
 def test_a_partial_template_leaves_the_first_as_it_was() -> None:
     template = PromptTemplate("{greeting} {name}")
-    assert (
-        template.partial_format(name="Ann").format(greeting="Hi", name="Bo") == "Hi Bo"
-    )  # what is given last counts
+    # what is given last counts
+    assert template.partial_format(name="Ann").format(greeting="Hi", name="Bo") == "Hi Bo"
     assert template.partial_format(name="Ann").kwargs == {"name": "Ann"}
     hello = template.partial_format(greeting="Hello")
     assert hello.format(name="Ann") == "Hello Ann"

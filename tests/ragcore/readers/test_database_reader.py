@@ -88,10 +88,8 @@ def test_a_row_that_is_read_again_has_its_id_again(engine: sqlalchemy.Engine) ->
     assert len({*before, *keys}) == 4
     change(engine, "UPDATE peaks SET name = 'Black Peak' WHERE id = 2")
     after = [document.id_ for document in reader.load_data(QUERY)]
-    assert (after[0], after[1] == before[1]) == (
-        before[0],
-        False,
-    )  # the whole row is the key: a changed one is another
+    # the whole row is the key: a changed one is another
+    assert (after[0], after[1] == before[1]) == (before[0], False)
     assert [document.id_ for document in reader.load_data(QUERY, key_columns=["id"])] == keys
     narrower = reader.load_data("SELECT id, name, height FROM peaks WHERE id = 2", key_columns=["id"])
     assert narrower[0].id_ == keys[1]

@@ -527,9 +527,8 @@ def test_remote_files_are_chosen_and_read_by_the_same_rules(
 def test_a_file_system_that_keeps_no_dates_gives_none(
     cloud: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        cloud, "created", lambda path: fsspec.AbstractFileSystem.created(cloud, path)
-    )  # as of many
+    # as of many
+    monkeypatch.setattr(cloud, "created", lambda path: fsspec.AbstractFileSystem.created(cloud, path))
     monkeypatch.setattr(cloud, "modified", lambda path: cloud.info(path)["no such entry"])
     (document,) = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud).load_data()
     assert not {"creation_date", "last_modified_date"} & document.metadata.keys()

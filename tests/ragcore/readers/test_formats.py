@@ -220,11 +220,12 @@ def test_word_boxes_links_and_notes_are_read_but_no_deleted_text(tmp_path: Path)
         tmp_path / "a.docx",
         {
             "[Content_Types].xml": b"<Types/>",
-            "_rels/.rels": f"<Relationships xmlns='{links}'><Relationship Id='r' Type='{kinds}/officeDocument' "
-            "Target='word/document.xml'/></Relationships>".encode(),
-            "word/document.xml": f"<w:document xmlns:w='{space}'><w:body>{body}</w:body></w:document>".encode(),
-            "word/_rels/document.xml.rels": f"<Relationships xmlns='{links}'><Relationship Id='f' Type='{kinds}/footnotes' "
-            "Target='footnotes.xml'/></Relationships>".encode(),
+            "_rels/.rels": f"<Relationships xmlns='{links}'><Relationship Id='r' "
+            f"Type='{kinds}/officeDocument' Target='word/document.xml'/></Relationships>".encode(),
+            "word/document.xml": f"<w:document xmlns:w='{space}'><w:body>{body}</w:body>"
+            "</w:document>".encode(),
+            "word/_rels/document.xml.rels": f"<Relationships xmlns='{links}'><Relationship Id='f' "
+            f"Type='{kinds}/footnotes' Target='footnotes.xml'/></Relationships>".encode(),
             "word/footnotes.xml": f"<w:footnotes xmlns:w='{space}'><w:footnote "
             "w:type='separator'><w:p><w:r><w:t>---</w:t>"
             "</w:r></w:p></w:footnote><w:footnote><w:p><w:r><w:t>a footnote</w:t></w:r></w:p></w:footnote>"
@@ -368,7 +369,8 @@ def test_a_web_page_is_read_without_its_frame_and_scripts(tmp_path: Path) -> Non
 
 
 def test_a_web_page_without_an_article_is_read_whole(tmp_path: Path) -> None:
-    html = "<body><h1>Timetable</h1><table><tr><th>Up</th><th>Down</th></tr><tr><td>9:00</td><td>9:30</td></tr></table></body>"
+    rows = "<tr><th>Up</th><th>Down</th></tr><tr><td>9:00</td><td>9:30</td></tr>"
+    html = f"<body><h1>Timetable</h1><table>{rows}</table></body>"
     assert (
         read(making.make_text(tmp_path / "a.html", html)).text
         == "Timetable\n\nUp | Down\nUp: 9:00; Down: 9:30"
@@ -625,10 +627,12 @@ Today."""
     ("line", "head"),
     [
         ("On 14/05/2025 09:15, Ada wrote:", "From: Ada\nDate: 14/05/2025 09:15"),
-        ("On 14 May 2025, at 09:15, Ada <a@b.org> wrote:", "From: Ada <a@b.org>\nDate: 14 May 2025, at 09:15"),
+        ("On 14 May 2025, at 09:15, Ada <a@b.org> wrote:",
+         "From: Ada <a@b.org>\nDate: 14 May 2025, at 09:15"),
         ("Am Mi., 14. Mai 2025 um 09:15 Uhr schrieb Ada <\na@b.org>:",
          "From: Ada <a@b.org>\nDate: Mi., 14. Mai 2025 um 09:15 Uhr"),
-        ("Le mer. 14 mai 2025 à 09:15, Ada <a@b.org> a écrit :", "From: Ada <a@b.org>\nDate: mer. 14 mai 2025 à 09:15"),
+        ("Le mer. 14 mai 2025 à 09:15, Ada <a@b.org> a écrit :",
+         "From: Ada <a@b.org>\nDate: mer. 14 mai 2025 à 09:15"),
         ("El mié, 14 may 2025 a las 9:15, Ada (<a@b.org>) escribió:",
          "From: Ada (<a@b.org>)\nDate: mié, 14 may 2025 a las 9:15"),
         ("On 14 May 2025 at 9:15 we met Ada:", "On 14 May 2025 at 9:15 we met Ada:"),
@@ -752,8 +756,10 @@ def test_empty_part_of_a_word_file_does_not_lose_the_rest(tmp_path: Path) -> Non
     body = "<w:p><w:r><w:t>Lamps</w:t></w:r></w:p><w:altChunk r:id='c'/><w:altChunk r:id='d'/>"
     parts = {
         "[Content_Types].xml": b"<Types/>",
-        "word/document.xml": f"<w:document xmlns:w='{space}' xmlns:r='{kinds}'><w:body>{body}</w:body></w:document>".encode(),
-        "word/_rels/document.xml.rels": f"<Relationships><Relationship Id='c' Type='{kinds}/aFChunk' Target='c.txt'/>"
+        "word/document.xml": f"<w:document xmlns:w='{space}' xmlns:r='{kinds}'><w:body>{body}</w:body>"
+        "</w:document>".encode(),
+        "word/_rels/document.xml.rels": "<Relationships>"
+        f"<Relationship Id='c' Type='{kinds}/aFChunk' Target='c.txt'/>"
         f"<Relationship Id='d' Type='{kinds}/aFChunk' Target='d.txt'/></Relationships>".encode(),
         "word/c.txt": b"",
         "word/d.txt": b"Ferries",

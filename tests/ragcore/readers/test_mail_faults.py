@@ -79,10 +79,12 @@ BODY = "The kettle costs 31.90 and comes on Tuesday."
         HEAD + b"Content-Type: nonsense\n\n" + BODY.encode(),
         HEAD + b"Content-Type: multipart/mixed; boundary=wrong\n\n--right\nContent-Type: text/plain\n\n"
         + BODY.encode() + b"\n--right--\n",
-        HEAD + b"Content-Type: multipart/mixed\n\n--right\nContent-Type: text/plain\n\n" + BODY.encode() + b"\n--right--\n",
+        HEAD + b"Content-Type: multipart/mixed\n\n--right\nContent-Type: text/plain\n\n"
+        + BODY.encode() + b"\n--right--\n",
         HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n" + BODY.encode(),
         # not ended
-        HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + BODY.encode(),
+        HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n"
+        + BODY.encode(),
         HEAD + b"Content-Transfer-Encoding: base64\n\n" + BODY.encode(),
         HEAD + b"Content-Transfer-Encoding: base64\n\n" + base64.b64encode(BODY.encode()).rstrip(b"="),
         HEAD + b"Content-Transfer-Encoding: 7bit\n\n" + base64.encodebytes(BODY.encode() * 3),

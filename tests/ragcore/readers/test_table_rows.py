@@ -36,7 +36,8 @@ def read(path: Path) -> str:
 @pytest.mark.parametrize(
     ("rows", "last"),
     [
-        (("| 2019 | 2018", "Total sales | $1,496.5 | $1,202.9"), "Total sales | 2019: $1,496.5; 2018: $1,202.9"),
+        (("| 2019 | 2018", "Total sales | $1,496.5 | $1,202.9"),
+         "Total sales | 2019: $1,496.5; 2018: $1,202.9"),
         (("| | Years Ended June 30, |", "| 2019 | 2018 | 2017", "Other | 44.1 | 56.7 | 70.8"),
          "Other (Years Ended June 30) | 2019: 44.1; 2018: 56.7; 2017: 70.8"),
         (("£m | 2019 | 2018", "Amounts owed | (0.3) | —"), "Amounts owed (£m) | 2019: (0.3); 2018: —"),
@@ -52,7 +53,8 @@ def read(path: Path) -> str:
         (("| Sales | Profit", "", "Zone NA | 12 | 3"), "Zone NA | Sales: 12; Profit: 3"),
         (("Zone | Sales | Profit", "", "", "NA | 12 | 3"), "Zone: NA; Sales: 12; Profit: 3"),
         (("Name | Amount", "Ada | 5", "Name | Amount", "Bob | 6"), "Name: Bob; Amount: 6"),
-        (("Height | 2019 | 2018", "Upper section: | |", "Cliff | 84 | 83"), "Height: Cliff; 2019: 84; 2018: 83"),
+        (("Height | 2019 | 2018", "Upper section: | |", "Cliff | 84 | 83"),
+         "Height: Cliff; 2019: 84; 2018: 83"),
     ],
 )  # fmt: skip
 def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str) -> None:
@@ -90,9 +92,12 @@ def test_without_a_clear_header_no_names_are_invented(rows: tuple[str, ...]) -> 
 @pytest.mark.parametrize(
     ("rows", "facts"),
     [
-        (("Model | DH-20", "Mains: | 220 V, 50 Hz", "Weight | 13.2 kg"), "Model: DH-20\nMains: 220 V, 50 Hz\nWeight: 13.2 kg"),
-        (("Opening balance | £5", "Closing balance | £6", "Limit | £7"), "Opening balance: £5\nClosing balance: £6\nLimit: £7"),
-        (("Account name | Ada", "Sort code | 20-45-77", "Account number | 314", "Period | 1 to 30 June 2025", "Page | 118"),
+        (("Model | DH-20", "Mains: | 220 V, 50 Hz", "Weight | 13.2 kg"),
+         "Model: DH-20\nMains: 220 V, 50 Hz\nWeight: 13.2 kg"),
+        (("Opening balance | £5", "Closing balance | £6", "Limit | £7"),
+         "Opening balance: £5\nClosing balance: £6\nLimit: £7"),
+        (("Account name | Ada", "Sort code | 20-45-77", "Account number | 314", "Period | 1 to 30 June 2025",
+          "Page | 118"),
          "Account name: Ada\nSort code: 20-45-77\nAccount number: 314\nPeriod: 1 to 30 June 2025\nPage: 118"),
         (("| Order | ", "| No. | 5", "| Due | 2 June 2025", "| Paid | ", "| Total | £5"),
          "Order\nNo.: 5\nDue: 2 June 2025\nPaid\nTotal: £5"),
@@ -107,9 +112,11 @@ def test_facts_side_by_side_are_lines_of_their_own(rows: tuple[str, ...], facts:
 @pytest.mark.parametrize(
     ("rows", "last"),
     [
-        (("Day | Hours", "Monday | 9-5", "Tuesday | 9.00 - 17.00", "Sunday | closed"), "Day: Sunday; Hours: closed"),
+        (("Day | Hours", "Monday | 9-5", "Tuesday | 9.00 - 17.00", "Sunday | closed"),
+         "Day: Sunday; Hours: closed"),
         (("Item | Price", "Rail | £7", "Rope | £6", "Lamp | £5", "Hut | 10%"), "Item: Hut; Price: 10%"),
-        (("Item | Left | Note | Price", "Hut | 3 | new | £5", "Rope | 2 m | used | £6", "Rail | none | old | £7"),
+        (("Item | Left | Note | Price", "Hut | 3 | new | £5", "Rope | 2 m | used | £6",
+          "Rail | none | old | £7"),
          "Item: Rail; Left: none; Note: old; Price: £7"),
     ],
 )  # fmt: skip
@@ -187,7 +194,8 @@ def test_rows_of_which_a_file_names_the_columns_are_no_facts() -> None:
          "Fares:\n\nTicket | Price\nTicket: Adult; Price: £2 | £3\nTicket: Child; Price: **£1** on foot\n"
          "\nDogs are free."
 )),
-        ("Ticket | Price\n--- | ---\nAdult | £2\nDogs are free.", "Ticket | Price\nTicket: Adult; Price: £2\nDogs are free."),
+        ("Ticket | Price\n--- | ---\nAdult | £2\nDogs are free.",
+         "Ticket | Price\nTicket: Adult; Price: £2\nDogs are free."),
         ("|  | 2019 | 2018 |\n| Sales | 5 | 4 |", "2019 | 2018\nSales | 2019: 5; 2018: 4"),
         ("|   |   |\n|---|---|\n| Adult | two pounds |", "Adult | two pounds"),
         ("| Year | Sold |\n|------+------|\n| 2014 | 7 |", "Year | Sold\nYear: 2014; Sold: 7"),
@@ -249,7 +257,8 @@ def test_another_table_below_an_empty_row_has_names_of_its_own() -> None:
         (("Item | Colour", "Lamp | red", "", "Rope | blue"), "Item: Rope; Colour: blue"),
         (("Item | Price", "Lamp | 5", "", "", "Total | 11"), "Item: Total; Price: 11"),
         (("No | Item | Sum", "1 | Bolt | 5", "2 | Nut | 3", "", "Total | | 8"), "No: Total; Sum: 8"),
-        (("Team | Q1", "Red | 1", "", "", "Ada | Oslo | Red", "Bo | Voss | Red", "Cy | Oslo | Blue"), "Cy | Oslo | Blue"),
+        (("Team | Q1", "Red | 1", "", "", "Ada | Oslo | Red", "Bo | Voss | Red", "Cy | Oslo | Blue"),
+         "Cy | Oslo | Blue"),
         (("Red | Yes", "Blue | Yes", "Green | No"), "Green | No"),
         (("Ada | ada@x.org", "Bo | bo@y.org"), "Bo | bo@y.org"),
     ],
@@ -270,7 +279,8 @@ def test_consecutive_tables_of_a_sheet_have_their_own_columns(rows: tuple[str, .
          "Team | Q1\nTeam: Red; Q1: 1\nTeam: Blue; Q1: 2\nTool | Stock\nTool: Saw; Stock: 7"),
         (("City | Mayor | | | | Tool | Stock", "Oslo | Ada | | | | Saw | 7"),
          "City | Mayor\nCity: Oslo; Mayor: Ada\nTool | Stock\nTool: Saw; Stock: 7"),
-        (("Team | Q1 | | Team | Q1", "Red | 1 | | Blue | 7"), "Team | Q1\nTeam: Red; Q1: 1\nTeam | Q1\nTeam: Blue; Q1: 7"),
+        (("Team | Q1 | | Team | Q1", "Red | 1 | | Blue | 7"),
+         "Team | Q1\nTeam: Red; Q1: 1\nTeam | Q1\nTeam: Blue; Q1: 7"),
         (("Name | Street | | | City | Phone", "Ann | Main 5 | | | Bonn | 123"),
          "Name | Street |  |  | City | Phone\nName: Ann; Street: Main 5; City: Bonn; Phone: 123"),
         (("Region | 2019 | | Change | Owner", "North | 5 | | up | Ada"),

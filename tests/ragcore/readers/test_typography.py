@@ -225,10 +225,8 @@ def test_lists_have_their_numbers_in_every_format(tmp_path: Path) -> None:
     levels += '<text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")"/>'
     item = "<text:list-item{}><text:p>{}</text:p>{}</text:list-item>".format
     inner = f"<text:list>{item('', 'inner', '')}</text:list>"
-    body = (
-        "<text:list "
-        f'text:style-name="L">{item("", "three", inner)}{item("", "four", "")}</text:list><text:p>Between.</text:p>'
-    )
+    items = item("", "three", inner) + item("", "four", "")
+    body = f'<text:list text:style-name="L">{items}</text:list><text:p>Between.</text:p>'
     body += f'<text:list text:style-name="L" text:continue-numbering="true">{item("", "five", "")}'
     body += item(' text:start-value="9"', "nine", "") + "</text:list>"
     make_odf(tmp_path / "a.odt", body, styles=f'<text:list-style style:name="L">{levels}</text:list-style>')

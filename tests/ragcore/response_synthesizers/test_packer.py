@@ -29,8 +29,11 @@ def tokens_sent(llm: LLM, call: LLMCall) -> int:
 
 def words_of(passages: Sequence[Passage]) -> list[tuple[int | None, str]]:
     """Every word with the number it can be cited by, words broken in two put together again."""
-    return [(number, "".join(p.text for p in passages if p.number == number).replace(" ", "").replace("\n", ""))
-            for number in dict.fromkeys(p.number for p in passages)]  # fmt: skip
+    words: dict[int | None, str] = {}
+    for passage in passages:
+        text = passage.text.replace(" ", "").replace("\n", "")
+        words[passage.number] = words.get(passage.number, "") + text
+    return list(words.items())
 
 
 def turns(*contents: str) -> list[ChatMessage]:

@@ -90,9 +90,8 @@ def test_mmr_compares_with_all_chosen_passages_not_only_the_last() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@example(
-    [[0.0, 0.0, 1.0], [-1.0, 2.0, -1.0], [-2.0, -1.0, 2.0]], [1.0, -1.0, -2.0], 2, 0.5
-)  # 0 and 2 bring the same
+# 0 and 2 bring the same
+@example([[0.0, 0.0, 1.0], [-1.0, 2.0, -1.0], [-2.0, -1.0, 2.0]], [1.0, -1.0, -2.0], 2, 0.5)
 @given(
     st.lists(st.lists(st.integers(-3, 3).map(float), min_size=3, max_size=3), min_size=1, max_size=7),
     st.lists(st.integers(-3, 3).map(float), min_size=3, max_size=3),
@@ -106,9 +105,8 @@ def test_mmr_is_what_a_plain_loop_gives(
     assert len(set(places(found))) == len(found) == min(k, len(rows))
     for at, (place, hit) in enumerate(zip(places(found), found, strict=True)):
         gains = mmr_gains(query, rows, places(found)[:at], t)
-        best = (
-            gains if at else {row: cosine(query, rows[row]) for row in gains}
-        )  # the first is the nearest, also where t is 0
+        # the first is the nearest, also where t is 0
+        best = gains if at else {row: cosine(query, rows[row]) for row in gains}
         assert best[place] == pytest.approx(max(best.values()), abs=3e-6)  # of equal ones either
         assert hit.score == pytest.approx(gains[place], abs=3e-6)
 
@@ -168,9 +166,8 @@ def test_short_vectors_stay_in_order_next_to_a_long_one() -> None:
 @pytest.mark.parametrize("similarity", ["dot_product", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_equal_products_and_distances_rank_by_insertion(similarity: str, size: float) -> None:
-    numbers = (
-        np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size
-    )  # at a whole distance from a row of ones
+    # at a whole distance from a row of ones
+    numbers = np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size
     others = [(numbers * share).tolist() for share in (1e4, 1e-4)]
     alike = [np.roll(numbers, turn).tolist() for turn in range(40)]  # one sum, in another order of its terms
     found = ask(store_of([*others, *alike]), np.full(64, size).tolist(), 42, similarity=similarity)

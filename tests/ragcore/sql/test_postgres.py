@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS things (
     weight REAL,
     data BLOB
 );
-CREATE TABLE IF NOT EXISTS parts (thing INTEGER REFERENCES things (place), part TEXT, PRIMARY KEY (thing, part)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS parts (
+    thing INTEGER REFERENCES things (place), part TEXT, PRIMARY KEY (thing, part)
+) WITHOUT ROWID;
 """
 
 
@@ -403,10 +405,8 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> Non
         db.execute("INSERT INTO things (name, kind) VALUES (?, ?)", ("new", "Ä"))
         found = db.execute("SELECT name, kind, weight, turns FROM things ORDER BY kind DESC")
         assert [list(row) for row in found] == [["new", "Ä", None, 0], ["old", "plain", None, 0]]
-    with (
-        pytest.raises(LostConnectionError) as caught,
-        earlier.snapshot() as db,
-    ):  # an application that still runs
+    # an application that still runs
+    with pytest.raises(LostConnectionError) as caught, earlier.snapshot() as db:
         db.execute(every, (0,))
     assert caught.value.retryable
     with earlier.snapshot() as db:
@@ -464,8 +464,7 @@ def test_a_writer_that_waits_too_long_says_so(
     other.close()
 
 
-# --- addresses and refusals
-# -----------------------------------------------------------------------------------------------
+# --- addresses and refusals ---------------------------------------------------------------------------------
 
 
 def test_the_parts_of_an_address() -> None:

@@ -363,7 +363,6 @@ def test_file_that_cannot_be_upgraded_names_the_right_version(tmp_path: Path) ->
 
 def test_missing_folder_is_reported_and_is_no_full_disk(database: SQLiteDatabase) -> None:
     with pytest.raises(StoreError, match="cannot be opened or written"), database._translate_errors():
-        raise sqlite3.OperationalError(
-            "disk I/O error"
-        )  # what SQLite says when its folder is deleted under it
+        # what SQLite says when its folder is deleted under it
+        raise sqlite3.OperationalError("disk I/O error")
     assert not database.path.parent.exists()

@@ -197,9 +197,8 @@ def test_indexes_of_one_context_have_stores_of_their_own(tmp_path: Path) -> None
 
 def test_store_argument_is_used_and_required_again_if_external(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "elsewhere.db", SCHEMA)
-    kept = DiskStore(
-        database, vectors=tmp_path / "elsewhere"
-    )  # as a server's store would, it outlives its context
+    # as a server's store would, it outlives its context
+    kept = DiskStore(database, vectors=tmp_path / "elsewhere")
     index = index_of("cats purr", context=StorageContext.from_defaults(vector_store=kept))
     assert index.store is kept
     index.storage_context.persist(tmp_path / "storage")

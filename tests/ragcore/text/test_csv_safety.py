@@ -28,7 +28,8 @@ def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) ->
     assert written.startswith(b"\xef\xbb\xbf")
     read = list(csv.reader(io.StringIO(written.decode("utf-8-sig"), newline="")))
     assert read == [[escape_formula(cell) for cell in row] for row in rows]
-    assert all(cell.removeprefix("'") == cell or cell[1:] == given for row, kept in zip(read, rows, strict=True)
+    assert all(cell.removeprefix("'") == cell or cell[1:] == given
+               for row, kept in zip(read, rows, strict=True)
                for cell, given in zip(row, kept, strict=True) if cell != given)  # fmt: skip
 
 

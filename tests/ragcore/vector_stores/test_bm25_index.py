@@ -215,8 +215,7 @@ def test_a_process_killed_in_a_transaction_leaves_what_was_there(tmp_path: Path)
             assert [row for row, _ in index.search(db, 1, ["new"], 99)] == [50]
 
 
-# --- in the store
-# -----------------------------------------------------------------------------------------------------------
+# --- in the store -------------------------------------------------------------------------------------------
 
 
 def stored(store: DiskStore, name: str, texts: Sequence[str]) -> None:

@@ -101,9 +101,8 @@ def test_vector_index_finds_many_passages_and_new_ones_at_once(
 def test_vector_index_returns_top_k_under_a_filter(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        store_module, "HNSW_CANDIDATES", 40
-    )  # of which a fifth is in the first of these scopes
+    # of which a fifth is in the first of these scopes
+    monkeypatch.setattr(store_module, "HNSW_CANDIDATES", 40)
     store_passages(store, range(600))
     store.compact()
     for scope, among in [
@@ -156,9 +155,8 @@ def test_of_very_many_equal_vectors_the_first_are_returned(
     store_passages(store, range(10), rows)  # now the last
     with database.transaction() as db:
         (table,) = db.execute("SELECT vectors FROM indexes").fetchall()[0]
-        db.execute(
-            f"UPDATE {table} SET indexed = false WHERE row < 100"
-        )  # which the server now keeps at the table's end
+        # which the server now keeps at the table's end
+        db.execute(f"UPDATE {table} SET indexed = false WHERE row < 100")
     assert search_numbers(store, rows[0], 30) == list(range(10, 70, 2))
     assert search_numbers(store, np.zeros(24, np.float32), 3) == [10, 11, 12]
 

@@ -154,9 +154,8 @@ def test_a_wrong_token_opens_nothing(door: ASGIApp, token: str) -> None:
     status, headers, _body = ask(door, f"/?token={token}")
     assert status == 403
     assert "set-cookie" not in headers
-    status, headers, _body = ask(
-        door, f"/?token={token}", cookie=COOKIE
-    )  # an old address, in a browser that was let in
+    # an old address, in a browser that was let in
+    status, headers, _body = ask(door, f"/?token={token}", cookie=COOKIE)
     assert status == 200
     assert "set-cookie" not in headers
 

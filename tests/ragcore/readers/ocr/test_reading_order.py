@@ -33,7 +33,8 @@ def test_three_columns_are_read_one_after_the_other() -> None:
 
 
 def test_table_reads_row_by_row_despite_a_raised_cell() -> None:
-    cells = [Box(50 + 200 * across, 100 + 40 * down + across, 110 + 200 * across, 122 + 40 * down + across, 3 * down + across)
+    cells = [Box(50 + 200 * across, 100 + 40 * down + across, 110 + 200 * across, 122 + 40 * down + across,
+                 3 * down + across)
              for down in range(4) for across in range(3)]  # fmt: skip
     assert order(cells[::-1]) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 

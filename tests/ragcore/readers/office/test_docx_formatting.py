@@ -77,9 +77,11 @@ R = "<m:r><m:t>{}</m:t></m:r>".format
     [
         (R("v=5"), "v=5"),
         (f"{R('t=')}<m:f><m:num>{R('a+b')}</m:num><m:den>{R('2c')}</m:den></m:f>", r"$t=\frac{a+b}{2c}$"),
-        (f"<m:rad><m:radPr><m:degHide m:val='1'/></m:radPr><m:deg/><m:e>{R('x')}</m:e></m:rad>", r"$\sqrt{x}$"),
+        (f"<m:rad><m:radPr><m:degHide m:val='1'/></m:radPr><m:deg/><m:e>{R('x')}</m:e></m:rad>",
+         r"$\sqrt{x}$"),
         (f"<m:rad><m:deg>{R('3')}</m:deg><m:e>{R('x')}</m:e></m:rad>", r"$\sqrt[3]{x}$"),
-        (f"<m:sSubSup><m:e>{R('x')}</m:e><m:sub>{R('i')}</m:sub><m:sup>{R('10')}</m:sup></m:sSubSup>", "$x_i^{10}$"),
+        (f"<m:sSubSup><m:e>{R('x')}</m:e><m:sub>{R('i')}</m:sub><m:sup>{R('10')}</m:sup></m:sSubSup>",
+         "$x_i^{10}$"),
         (f"<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{R('i=1')}</m:sub><m:sup>{R('n')}</m:sup>"
          f"<m:e>{R('i')}</m:e></m:nary>",
          r"$\sum_{i=1}^n i$"),

@@ -57,12 +57,15 @@ def lines(folder: Path, numbering: str, styles: str, *body: str, note: str = "")
     links = "".join(
         f"<Relationship Id='{kind}' Type='{KINDS}/{kind}' Target='{kind}.xml'/>" for kind in parts
     )
+    document = f"<w:document xmlns:w='{SPACE}'><w:body>{''.join(body)}</w:body></w:document>"
     path = make_zip(
         folder / "a.docx",
         {
             "[Content_Types].xml": b"<Types/>",
-            "word/document.xml": f"<w:document xmlns:w='{SPACE}'><w:body>{''.join(body)}</w:body></w:document>".encode(),
-            "word/_rels/document.xml.rels": f"<Relationships xmlns='{LINKS}'>{links}</Relationships>".encode(),
+            "word/document.xml": document.encode(),
+            "word/_rels/document.xml.rels": (
+                f"<Relationships xmlns='{LINKS}'>{links}</Relationships>".encode()
+            ),
             **{
                 f"word/{kind}.xml": f"<w:{kind} xmlns:w='{SPACE}'>{part}</w:{kind}>".encode()
                 for kind, part in parts.items()

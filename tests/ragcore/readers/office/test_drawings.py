@@ -45,11 +45,10 @@ def make_pptx(
 def test_an_equation_of_a_slide_is_latex_and_not_read_twice(tmp_path: Path) -> None:
     r = "<m:r><m:t>{}</m:t></m:r>".format
     fraction = f"<m:f><m:num>{r('a')}</m:num><m:den>{r('b')}</m:den></m:f>"
-    math = (
-        "<a14:m "
-        f'xmlns:a14="urn:a14"><m:oMathPara><m:oMath>{r("t=")}{fraction}</m:oMath></m:oMathPara></a14:m>'
-    )
-    fallback = "<mc:Fallback><p:sp><p:txBody><a:p><a:r><a:t>picture</a:t></a:r></a:p></p:txBody></p:sp></mc:Fallback>"
+    formula = f"<m:oMathPara><m:oMath>{r('t=')}{fraction}</m:oMath></m:oMathPara>"
+    math = f'<a14:m xmlns:a14="urn:a14">{formula}</a14:m>'
+    picture = "<p:sp><p:txBody><a:p><a:r><a:t>picture</a:t></a:r></a:p></p:txBody></p:sp>"
+    fallback = f"<mc:Fallback>{picture}</mc:Fallback>"
     shape = f"<p:sp><p:txBody><a:p><a:r><a:t>Here: </a:t></a:r>{math}</a:p></p:txBody></p:sp>"
     choice = f"<mc:AlternateContent><mc:Choice>{shape}</mc:Choice>{fallback}</mc:AlternateContent>"
     assert read(make_pptx(tmp_path / "a.pptx", choice)) == r"Here: $t=\frac{a}{b}$"
@@ -60,8 +59,9 @@ def test_slide_comments_old_and_new_and_its_diagram_are_read(tmp_path: Path) -> 
     answer = f"<p188:reply><p188:txBody>{words('Yes, on Monday.')}</p188:txBody></p188:reply>"
     question = f"<p188:txBody>{words('Is it paid?')}</p188:txBody>"
     point = f"<d:pt><d:t>{words('Plan')}</d:t></d:pt>"
+    old = "<p:cm><p:text>Check the fee.</p:text></p:cm>"
     more = {
-        "ppt/slides/old.xml": f'<p:cmLst xmlns:p="{P}"><p:cm><p:text>Check the fee.</p:text></p:cm></p:cmLst>',
+        "ppt/slides/old.xml": f'<p:cmLst xmlns:p="{P}">{old}</p:cmLst>',
         "ppt/slides/new.xml": f'<p188:cm xmlns:p188="urn:p188" xmlns:a="{A}">{answer}{question}</p188:cm>',
         "ppt/slides/data.xml": f'<d:dataModel xmlns:d="urn:d" xmlns:a="{A}">{point}</d:dataModel>',
     }

@@ -98,10 +98,13 @@ def locked_odt(folder: Path, password: str) -> Path:
     salt64, vector64, checksum64 = (base64.b64encode(each).decode() for each in (salt, vector, checksum))
     manifest = f"""<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">
 <m:file-entry m:full-path="content.xml" m:media-type="text/xml" m:size="{len(content)}">
-<m:encryption-data m:checksum-type="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0#sha256-1k" m:checksum="{checksum64}">
-<m:algorithm m:algorithm-name="http://www.w3.org/2001/04/xmlenc#aes256-cbc" m:initialisation-vector="{vector64}"/>
+<m:encryption-data m:checksum-type="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0#sha256-1k"
+ m:checksum="{checksum64}">
+<m:algorithm m:algorithm-name="http://www.w3.org/2001/04/xmlenc#aes256-cbc"
+ m:initialisation-vector="{vector64}"/>
 <m:key-derivation m:key-derivation-name="PBKDF2" m:key-size="32" m:iteration-count="1000" m:salt="{salt64}"/>
-<m:start-key-generation m:start-key-generation-name="http://www.w3.org/2000/09/xmldsig#sha256" m:key-size="32"/>
+<m:start-key-generation m:start-key-generation-name="http://www.w3.org/2000/09/xmldsig#sha256"
+ m:key-size="32"/>
 </m:encryption-data></m:file-entry></m:manifest>"""
     path = folder / "locked.odt"
     with zipfile.ZipFile(path, "w") as archive:

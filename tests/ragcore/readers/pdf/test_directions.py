@@ -131,7 +131,8 @@ def test_group_name_is_part_of_each_of_its_columns(turns: int, ruled: bool, tmp_
 
 
 def test_a_cell_that_spans_rows_is_in_each_of_them(tmp_path: Path) -> None:
-    rows = [["Region", "Town", "People"], ["", "Oslo", "700"], ["North", "Bergen", "290"], ["", "Hamar", "30"],
+    rows = [["Region", "Town", "People"], ["", "Oslo", "700"], ["North", "Bergen", "290"],
+            ["", "Hamar", "30"],
             ["South", "Kiel", "250"], ["", "Bonn", "330"]]  # fmt: skip
 
     def draw(canvas: Any) -> None:

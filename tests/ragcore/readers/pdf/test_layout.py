@@ -92,9 +92,8 @@ def test_the_boxes_of_a_row_lie_on_that_row(tmp_path: Path) -> None:
     assert tops == sorted(tops)
     assert len(set(tops)) == len(ROWS)
     for boxes in found.values():
-        assert (
-            max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3
-        )  # percent: one row
+        # percent: one row
+        assert max(box.top + box.height for box in boxes) - min(box.top for box in boxes) < 3
     whole = highlight_boxes(path, 0, read(path))
     assert min(box.top for box in whole) < tops[0]
     assert max(box.top for box in whole) > tops[-1]
@@ -172,10 +171,12 @@ def test_a_list_and_a_drawing_are_no_tables(tmp_path: Path) -> None:
 
 
 REAL = {
-    "multicolumn.pdf": "Country: Denmark; Population (millions): 5.8; Area (km^2): 42,951; Capital: Copenhagen",
+    "multicolumn.pdf": "Country: Denmark; Population (millions): 5.8; Area (km^2): 42,951; Capital: "
+    "Copenhagen",
     "multi-column.pdf": "Type: BM25; #N: 7; IB: ✗; Top-5: 50.0; Top-20: 63.3; Top-100: 74.8",
     "testPDFVarious.pdf": "Row 2 Col 1 | Row 2 Col 2 | Row 2 Col 3",
-    "issue-625-identity-cmap.pdf": "Lp: 1; Nazwa: Testy Książę; Jedn: szt.; Ilość: 1; Cena netto: 33,00; Stawka: 23%",
+    "issue-625-identity-cmap.pdf": "Lp: 1; Nazwa: Testy Książę; Jedn: szt.; Ilość: 1; Cena netto: 33,00; "
+    "Stawka: 23%",
 }
 
 

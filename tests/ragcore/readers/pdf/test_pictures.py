@@ -133,10 +133,8 @@ def test_sideways_picture_is_read_and_marked_on_the_page(angle: int, tmp_path: P
     left, right = min(box.x0 for box in boxes), max(box.x0 + box.width for box in boxes)
     top, bottom = min(box.top for box in boxes), max(box.top + box.height for box in boxes)
     x, y, width, height = place
-    begin, line = (
-        60 / 874,
-        97 / 600,
-    )  # of the picture's width and height: where the sentence begins, and the middle of its line
+    # of the picture's width and height: where the sentence begins, and the middle of its line
+    begin, line = 60 / 874, 97 / 600
     if angle == 90:
         expected = (bottom, 1 - (y + begin * height) / A4[1], (left + right) / 2, (x + line * width) / A4[0])
     elif angle == 180:

@@ -156,9 +156,8 @@ def test_character_split_or_cut_by_a_server_is_read(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = httpx.Response.iter_bytes
-    monkeypatch.setattr(
-        httpx.Response, "iter_bytes", lambda response: whole(response, 33)
-    )  # the system would join them
+    # the system would join them
+    monkeypatch.setattr(httpx.Response, "iter_bytes", lambda response: whole(response, 33))
     link = site.page("/", PAGE.encode("utf-16")[:-1], "text/html; charset=utf-16")
     found = fetch(link, tmp_path / "a", HERE)
     assert found.path.read_text("utf-8-sig") == PAGE[:-1] + "�"

@@ -156,8 +156,7 @@ def test_disguised_host_names_lead_to_no_private_address(
 ) -> None:
     """Whatever is made of the name: what it stands for is looked at."""
     here = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 9))]
-    monkeypatch.setattr(
-        socket, "getaddrinfo", lambda *_given, **_more: here
-    )  # no look-up leaves this machine
+    # no look-up leaves this machine
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_given, **_more: here)
     with pytest.raises(InputError, match=REFUSED):
         fetch(f"http://{host}:9/", tmp_path / "page", Limits())
