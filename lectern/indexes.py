@@ -37,7 +37,8 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A library of the person, which may be closed. `where` is the argument of `Library`; `created` in seconds since the epoch."""
+    """A library of the person, open or not. `where` is the argument of `Library`; `created` in seconds since
+    the epoch."""
 
     id: str
     name: str
