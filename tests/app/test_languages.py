@@ -154,7 +154,7 @@ def choose_language(page: Page, name: str) -> None:
     until(page, chosen)
 
 
-def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_arabic_questions_and_answers_are_rtl(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "en-US") as page:
         page.goto(empty_app.url)
         drop(page, payload("maktaba.txt", ARABIC.encode()))

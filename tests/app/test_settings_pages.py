@@ -91,9 +91,7 @@ def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app
     assert [name for name in labels if name != "Settings"] == ["Display language", "Light or dark"]
 
 
-def test_a_chosen_appearance_shows_at_once_and_at_every_address_until_the_browsers_own_is_chosen(
-    page: Page, app: App
-) -> None:
+def test_a_chosen_appearance_applies_at_once_and_on_every_page(page: Page, app: App) -> None:
     screen = page.get_by_test_id("stApp")
 
     def until_scheme(scheme: str) -> None:

@@ -396,7 +396,7 @@ def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
     )
 
 
-def test_other_memories_add_what_they_find_and_what_is_not_in_the_conversation_already() -> None:
+def test_other_memories_add_messages_new_to_the_conversation() -> None:
     earlier = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
     earlier.put(*BIRDS)
     memory = SimpleComposableMemory.from_defaults(ChatMemoryBuffer(), [earlier])

@@ -266,9 +266,7 @@ def test_a_sentence_without_the_requested_number_is_recognised(
         ("我们总共要付多少钱？", "房租：980元。[1] 暖气：85元。[1]", "合计：1065元，其中暖气85元。"),
     ],
 )
-def test_figures_without_their_total_are_known_from_a_stated_total(
-    question: str, addends: str, total: str
-) -> None:
+def test_figures_without_a_total_differ_from_a_stated_total(question: str, addends: str, total: str) -> None:
     assert lacks_total(question, addends)
     assert not lacks_total(question, total)
     assert not lacks_total(question, addends.partition("[1]")[0])  # one figure is no addend
