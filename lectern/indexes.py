@@ -1,4 +1,5 @@
-"""The indexes of one person. Each is a library with its own documents, passages and conversations.
+"""The indexes of one person. "Index" is the screens' word for a library: its documents, passages and
+conversations.
 
 The first, "main", is the library in the folder itself; the others are in `indexes/ID` below it, each with its
 name in `index.json`. All have the language models, keys and answer settings of the first, but each has its
@@ -36,7 +37,8 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`where` is the argument of `Library`; `created` in seconds since the epoch."""
+    """A library of the person, open or not. `where` is the argument of `Library`; `created` in seconds since
+    the epoch."""
 
     id: str
     name: str

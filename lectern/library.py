@@ -80,7 +80,8 @@ class Deleted:
 
 
 class Library:
-    """One index of a person, for the screens and the command line. All threads of a process share one object.
+    """Documents, their passages, and conversations about them. The screens call it an index. All threads of a
+    process share one object.
 
     `embedder` and `llm` replace the bundled embedder and the language model of the settings. `local`: the
     folder for local files of a library on a server; by default `config.default_folder()`.
@@ -182,7 +183,7 @@ class Library:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of the current index."""
+        """The embedder of the current version, see `IndexVersions`."""
         return self._embedders.of(self.store.versions.current().embed_model)
 
     def suit_reader(self, language: str) -> None:
@@ -200,7 +201,7 @@ class Library:
 
     @property
     def knows_only_english(self) -> bool:
-        """Whether the current index has the built-in embedder for English."""
+        """Whether the current version has the built-in embedder for English."""
         return self.store.versions.current().embed_model == BUILT_IN and self._embedders.knows_only_english()
 
     @property
@@ -319,10 +320,10 @@ class Library:
     def _plan(self, ask: Ask) -> RetrievalPlan:
         from lectern.ask.pipeline import plan_retrieval
 
-        # The whole answer uses one index and its embedder, even if another index becomes current meanwhile.
+        # The whole answer uses one version and its embedder, even if another becomes current meanwhile.
         name, embed_model = self.store.read_current()
         quoting = ask.extractive or (self._given_llm is None and self.settings.llm.provider == "none")
-        return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model), quoting=quoting)
+        return plan_retrieval(ask, self.store.version(name), self._embedders.of(embed_model), quoting=quoting)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

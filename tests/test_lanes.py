@@ -53,7 +53,7 @@ def test_both_are_run_at_once_and_either_may_fail(
         assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
 
 
-def test_what_is_compiled_is_kept_for_the_next_process(
+def test_compiled_code_is_cached_for_the_next_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

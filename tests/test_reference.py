@@ -105,7 +105,7 @@ def test_what_a_text_imports_or_runs_is_there(page: Path) -> None:
     assert [name for name in COMMANDS.findall(text) if find_spec(name.rstrip(".")) is None] == []
 
 
-def test_imports_are_found_on_one_line_and_on_several() -> None:
+def test_imports_are_detected_on_one_line_and_on_several() -> None:
     text = (
         "from ragcore import Document, TextNode as Node\na, b = f()\n  from lectern.ask import (\n    "
         "Ask,\n    Source,\n  )\n"
@@ -118,7 +118,7 @@ def test_imports_are_found_on_one_line_and_on_several() -> None:
     }
 
 
-def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+def test_a_broken_link_of_the_html_pages_is_detected(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<a href="b.html#Node.text">, <a href="#Index">, <a href="c.html">, <a href="b.html#Tree">'
     )

@@ -25,7 +25,7 @@ def test_sample_is_spread_over_all_cases_in_order_and_repeatable(most: int, star
     )
 
 
-def test_few_cases_are_all_taken() -> None:
+def test_few_cases_are_all_selected() -> None:
     assert spread("abc", 3) == spread("abc", 7) == ["a", "b", "c"]
     assert spread("", 3) == []
 

@@ -66,7 +66,7 @@ def test_cpu_build_is_chosen_without_a_card_if_its_index_answers() -> None:
     assert choice == f"PyTorch: the CPU build from {index}, because this computer has no NVIDIA card."
 
 
-def test_with_a_card_the_index_is_not_asked() -> None:
+def test_with_a_card_no_package_index_is_queried() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         index = f"http://127.0.0.1:{silent.getsockname()[1]}"
         options, choice = start.torch_build(index, card=True)
@@ -77,7 +77,7 @@ def test_with_a_card_the_index_is_not_asked() -> None:
     assert choice == "PyTorch: the build that pip finds, because this computer has an NVIDIA card."
 
 
-def test_an_index_that_is_silent_is_given_up_in_time() -> None:
+def test_a_silent_package_index_is_abandoned_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         index = f"http://127.0.0.1:{silent.getsockname()[1]}"
         began = time.monotonic()

@@ -283,7 +283,7 @@ def test_u3_row_is_a_document_with_a_repeatable_id(walk: Walk) -> None:
     assert len({row.id_ for row in rows}) == len(USERS)
 
 
-def test_u4_a_document_has_an_id_of_its_own_unless_one_is_given(walk: Walk) -> None:
+def test_u4_a_document_has_a_random_id_by_default(walk: Walk) -> None:
     document = walk.after("U4").document
     assert document.text == "A lectern holds the notes of whoever speaks."
     assert document.id_ != Document(text=document.text).id_
@@ -659,7 +659,7 @@ def test_v2_each_trace_is_a_line_that_can_be_read_again(walk: Walk) -> None:
 # --- differences --------------------------------------------------------------------------------------------
 
 
-def test_v3_what_one_writes_oneself_is_taken_as_it_is(walk: Walk) -> None:
+def test_v3_custom_parts_are_used_as_they_are(walk: Walk) -> None:
     after = walk.after("V3")
     assert {hit.text for hit in after.own.source_nodes} <= {row.text.replace(",", " ") for row in after.rows}
     words = "id: 2  name: Grace  email: grace@example.org"

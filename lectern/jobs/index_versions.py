@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS index_splitters (
 """
 
 
-class CurrentIndex(NamedTuple):
+class CurrentVersion(NamedTuple):
     name: str
     embed_model: str
 
@@ -117,10 +117,10 @@ class Healable(Protocol):
 class IndexVersions(Tables):
     """The table of a library's indexes."""
 
-    def current(self) -> CurrentIndex:
+    def current(self) -> CurrentVersion:
         """The index that is searched."""
         row = self._read_one("SELECT name, embed_model FROM index_versions WHERE state = 'current'")
-        return CurrentIndex(row["name"], row["embed_model"]) if row else CurrentIndex(FIRST, "")
+        return CurrentVersion(row["name"], row["embed_model"]) if row else CurrentVersion(FIRST, "")
 
     def settings(self) -> IndexSettings | None:
         """The settings of the current index; None while they were not recorded: it then has those of the
@@ -282,35 +282,36 @@ def _read_settings(row: Any) -> IndexSettings:
 
 
 class CurrentStore:
-    """A `Store` that is the library's current index at the time of each call. `open_index` opens an index by
-    name."""
+    """A `Store` that is the current version at the time of each call. `open_version` opens the store of a
+    version by its name."""
 
-    def __init__(self, versions: IndexVersions, open_index: Callable[[str], IndexStore]) -> None:
+    def __init__(self, versions: IndexVersions, open_version: Callable[[str], IndexStore]) -> None:
         self.versions = versions
-        self._open = open_index
+        self._open = open_version
         self._opened: dict[str, IndexStore] = {}
-        self._last_name = ""  # of the index that was current at the last call
+        self._last_name = ""  # of the version that was current at the last call
 
-    def index(self, name: str) -> IndexStore:
-        """One index of the library, current or not."""
+    def version(self, name: str) -> IndexStore:
+        """The store of a version, current or not."""
         opened = self._opened.get(name)  # compared with None, because `bool` of a store reads the database
         return opened if opened is not None else self._opened.setdefault(name, self._open(name))
 
     def choose(self, embed_model: str) -> bool:
-        """Set the embedding model of an empty index. False if it has passages, or a model was chosen
+        """Set the embedding model of an empty library. False if it has passages, or a model was chosen
         before."""
         with self.versions.lock_current() as name:
-            return not len(self.index(name)) and self.versions.choose(embed_model)
+            return not len(self.version(name)) and self.versions.choose(embed_model)
 
     def forget(self, name: str) -> None:
-        """Close an index that was or will be dropped; whoever still reads it opens its files again."""
+        """Close the store of a version that was or will be dropped; whoever still reads it opens its files
+        again."""
         opened = self._opened.pop(name, None)
         if opened is not None:
             opened.close()
 
-    def read_current(self) -> CurrentIndex:
-        """The current index. The one before is closed, because the disk cannot reuse the space of open
-        files."""
+    def read_current(self) -> CurrentVersion:
+        """The current version. The store of the one before is closed, because the disk cannot reuse the space
+        of open files."""
         current = self.versions.current()
         if self._last_name != current.name:
             self.forget(self._last_name)
@@ -319,12 +320,12 @@ class CurrentStore:
 
     @property
     def current(self) -> IndexStore:
-        """The store of the current index."""
-        return self.index(self.read_current().name)
+        """The store of the current version."""
+        return self.version(self.read_current().name)
 
     def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self.versions.lock_current() as name:
-            return self.index(name).upsert(document, nodes)
+            return self.version(name).upsert(document, nodes)
 
     def delete(self, document_id: str) -> int:
         passages = self.delete_rows(document_id)
@@ -337,8 +338,8 @@ class CurrentStore:
             coming = self.versions.next_version()
             if coming is not None:
                 with suppress(UnknownDocumentError):  # not built yet
-                    self.index(coming.name).delete(document_id)
-            return self.index(name).delete(document_id)
+                    self.version(coming.name).delete(document_id)
+            return self.version(name).delete(document_id)
 
     def free_space(self) -> None:
         """Free the space of deleted documents, at once if that is quick. Not in a transaction."""
@@ -388,12 +389,11 @@ class CurrentStore:
             index.close()
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:
-        """The result of `read` on the current index; it is read again if another index became current
-        meanwhile."""
+        """The result of `read` on the current version; repeated if another became current meanwhile."""
         while True:
             name = self.read_current().name
             try:
-                result = read(self.index(name))
+                result = read(self.version(name))
             except StoreError:
                 if self.versions.current().name == name:
                     raise

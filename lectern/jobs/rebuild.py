@@ -186,7 +186,7 @@ class Rebuilder:
         return True
 
     def _switch(self, version: IndexVersion) -> None:
-        new = self.store.index(version.name)
+        new = self.store.version(version.name)
         with self.files.claimed.long_transaction() as db:
             if missing_documents(self.store, new):
                 return  # a file was added meanwhile; the next run adds it
@@ -205,7 +205,7 @@ class Rebuilder:
         names = self._versions.old()
         for name in names:
             with self.files.claimed.long_transaction() as db:
-                self.store.index(name).drop()
+                self.store.version(name).drop()
                 drop_drafts_below(db, name)
                 self._versions.forget(name)
             self.store.forget(name)
@@ -226,7 +226,7 @@ class _Build:
     def __init__(self, rebuilder: Rebuilder, version: IndexVersion, embedder: Embedder) -> None:
         self._files, self._store, self._threads = rebuilder.files, rebuilder.store, rebuilder.threads
         self._sign_version = partial(self._store.versions.sign, version.name, rebuilder.worker)
-        self._new = self._store.index(version.name)
+        self._new = self._store.version(version.name)
         self._name, self._settings = version.name, version.settings
         self._passages = PassageEmbedder(embedder)
         self._same_embedder = self._store.versions.current().embed_model == version.embed_model

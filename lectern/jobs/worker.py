@@ -32,7 +32,7 @@ from lectern.jobs.embedding_drafts import drop_drafts
 from lectern.jobs.file_queue import process_name
 from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage
 from lectern.jobs.files import Files, Outcome
-from lectern.jobs.index_versions import CurrentIndex, CurrentStore, Healable, IndexStore
+from lectern.jobs.index_versions import CurrentStore, CurrentVersion, Healable, IndexStore
 from lectern.jobs.lease import MAX_THREADS, Lease, record_end
 from lectern.jobs.link_fetcher import Fetcher
 from lectern.jobs.open_library import open_parts
@@ -144,7 +144,7 @@ class Worker:
         """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves
         drafts."""
         name, embed_model = self._store.versions.current()
-        index, passages, healed = self._store.index(name), self._passage_embedder(embed_model), 0
+        index, passages, healed = self._store.version(name), self._passage_embedder(embed_model), 0
         with contextlib.suppress(Cancelled):
             for document_id in self.find_damaged():
                 with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
@@ -210,10 +210,10 @@ class Worker:
     def _embed_and_store(self, reads: list[ReadFile], lease: Lease) -> None:
         """The passages, rows and drafts of all files change in one transaction, and only in the current
         index. Files that were stopped or deleted are not stored."""
-        current = self._choose_index(reads[0].document.text)
+        current = self._choose_version(reads[0].document.text)
         reads = self._embed(reads, lease, current.embed_model)
         lease.report(Stage.STORING, 0, 1)
-        index = self._store.index(current.name)
+        index = self._store.version(current.name)
         put_documents = lease.run(lambda: [index.prepare_upsert(read.document, read.nodes) for read in reads])
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
@@ -241,8 +241,8 @@ class Worker:
         )
         self._files.page_words.replace(read.file.id, read.words)
 
-    def _choose_index(self, text: str) -> CurrentIndex:
-        """The current index. The language of its first document decides its embed_model."""
+    def _choose_version(self, text: str) -> CurrentVersion:
+        """The current version. The language of a library's first document decides the embedding model."""
         if not len(self._store) and (embed_model := self._embedders.for_text(text)):
             self._store.choose(embed_model)
         return self._store.versions.current()

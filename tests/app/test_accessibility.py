@@ -420,7 +420,7 @@ def test_reduced_motion_unfolds_at_once(page: Page, app: App) -> None:
     assert len(heights) == 2, heights
 
 
-def test_nothing_moves_for_who_asked_for_rest(page: Page, app: App, made: Made) -> None:
+def test_reduced_motion_stops_every_animation(page: Page, app: App, made: Made) -> None:
     moved: list[str] = []
 
     def note() -> None:

@@ -443,7 +443,7 @@ def test_each_mode_states_its_largest_cost_before_a_question(page: Page, app: Ap
         page.get_by_text("Per question, at most: 1 call,").wait_for()
 
 
-def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
+def test_a_deleted_document_is_no_longer_listed_as_chosen(page: Page, app: App) -> None:
     page.goto(app.url)
     drop(page, payload("ferry.txt", b"The ferry to Nessay leaves at noon on Sundays."))
     row(page, "ferry.txt").wait_for()
@@ -462,7 +462,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     until(page, lambda: "All documents" in options(page))
 
 
-def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -> None:
+def test_a_question_that_is_too_long_is_refused_and_stays(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat")
     long = "Why is it so? " * 3572
     ask(page, long)
@@ -524,9 +524,7 @@ def test_answer_from_another_server_is_followed_and_stopped(page: Page, app: App
         elsewhere.delete(talk.id)
 
 
-def test_quoted_figures_without_their_total_are_not_shown_as_if_they_were_one(
-    page: Page, empty_app: App
-) -> None:
+def test_quoted_figures_without_a_total_are_not_displayed_as_one(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     costs = [
         f"Each month we pay {euros} euros for {what}."

@@ -66,7 +66,7 @@ def test_pdf_search_hit_names_its_page_and_links_back(page: Page, app: App) -> N
     row(page, PDF.name).wait_for()
 
 
-def test_an_enlarged_page_takes_the_room_beside_it(page: Page, app: App) -> None:
+def test_an_enlarged_page_fills_the_space_next_to_it(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     opened(page, app, PDF.name)
     page.locator(".sheet:not(.waiting)").wait_for()
@@ -76,7 +76,7 @@ def test_an_enlarged_page_takes_the_room_beside_it(page: Page, app: App) -> None
     assert scroll.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
 
 
-def test_the_original_is_saved_byte_for_byte_and_never_shown(page: Page, app: App) -> None:
+def test_the_original_is_saved_byte_for_byte_and_never_displayed(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     address = page.get_by_role("link", name="Download").get_attribute("href")
     answer = page.request.get(page.url.split("/document")[0] + str(address))

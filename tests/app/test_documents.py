@@ -258,7 +258,9 @@ def test_all_that_a_file_was_read_without_is_in_its_details(page: Page, empty_ap
     ]
 
 
-def test_files_of_one_name_from_two_folders_are_both_kept(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_files_of_one_name_from_two_folders_are_both_stored(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
     for place in ("north", "south"):
         (tmp_path / "all" / place).mkdir(parents=True)
         (tmp_path / "all" / place / "report.txt").write_text(f"The {place} reports 40 faults.")

@@ -274,7 +274,7 @@ def choose_kind(page: Page) -> None:
     settled(page)
 
 
-def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, app: App) -> None:
+def test_a_killed_servers_measurement_resumes_on_request(evaluate: Page, app: App) -> None:
     database = SQLiteDatabase(app.home / "library.db")
     kept = Evaluations(database, clock=lambda: 1000.0)  # long ago
     from lectern.db.evaluations import Setting

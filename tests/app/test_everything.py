@@ -97,7 +97,7 @@ def table(page: Page, app: App) -> Locator:
     return page.locator("table.file-answers")
 
 
-def test_each_document_answers_in_a_table_that_is_kept_and_saved(
+def test_each_document_answers_in_a_table_that_is_saved(
     page: Page, table: Locator, browser: Browser, tmp_path: Path, look: Look
 ) -> None:
     rows = table.locator("tbody tr")

@@ -160,7 +160,7 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> 
             settled(page)
 
 
-def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Look) -> None:
+def test_a_question_above_a_limit_needs_confirmation(page: Page, app: App, look: Look) -> None:
     dialog = page.get_by_role("dialog")
     with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
         query(page, app, "Accumulate")
@@ -202,7 +202,7 @@ def model_above_limits(page: Page, app: App, look: Look, dialog: Locator, llm: L
         answered(page)
 
 
-def test_the_limits_are_kept_as_they_are_set(page: Page, app: App) -> None:
+def test_limits_are_stored_as_they_were_entered(page: Page, app: App) -> None:
     open_settings(page, app.url, "answers", more=True)
     with set_to(app, read_settings(app.home)):
         box = page.get_by_label("Ask first above this many calls", exact=True)

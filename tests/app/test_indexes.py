@@ -486,7 +486,7 @@ def test_map_rings_follow_light_and_dark_scheme(page: Page, app: App) -> None:
     until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])
 
 
-def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
+def test_the_cost_of_a_rebuild_is_displayed_before_it_starts(page: Page, app: App) -> None:
     open_indexes(page, app)
     part(page, "Rebuild")
     page.get_by_text("Change a setting to see").wait_for()

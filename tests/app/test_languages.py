@@ -90,7 +90,7 @@ def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, a
         assert text("de", told) == told or f"<h2>{told}</h2>" not in card
 
 
-def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_a_chosen_language_is_remembered(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "de-AT") as page:
         page.goto(f"{empty_app.url}/settings?s=display")
         choose_language(page, "Français")
@@ -154,7 +154,7 @@ def choose_language(page: Page, name: str) -> None:
     until(page, chosen)
 
 
-def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_arabic_questions_and_answers_are_rtl(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "en-US") as page:
         page.goto(empty_app.url)
         drop(page, payload("maktaba.txt", ARABIC.encode()))

@@ -82,9 +82,7 @@ def test_the_headings_of_all_pages_stand_at_one_height(page: Page, app: App) -> 
     assert max(heights.values()) - min(heights.values()) < 2, heights
 
 
-def test_on_a_phone_no_conversation_moves_in_the_open_menu_until_the_person_acts(
-    page: Page, app: App
-) -> None:
+def test_on_a_phone_conversations_stay_in_order_in_the_open_menu(page: Page, app: App) -> None:
     elsewhere = Conversations(SQLiteDatabase(app.home / "library.db"))  # as another device has it
     talks = [elsewhere.create() for _ in range(4)]
     answers = [elsewhere.begin(talk.id, Ask(f"Who built number {at}?")) for at, talk in enumerate(talks)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TURNS = 13
 
 
-def test_earlier_messages_are_drawn_when_asked_for(page: Page, app: App) -> None:
+def test_earlier_messages_are_drawn_on_request(page: Page, app: App) -> None:
     kept = Conversations(SQLiteDatabase(app.home / "library.db", SCHEMA))
     talk = kept.create()
     for turn in range(TURNS):

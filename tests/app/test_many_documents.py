@@ -39,7 +39,7 @@ def full_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     yield from started(folder)
 
 
-def test_the_documents_page_draws_some_and_more_when_asked(page: Page, full_app: App) -> None:
+def test_the_documents_page_draws_more_rows_on_request(page: Page, full_app: App) -> None:
     page.goto(full_app.url)
     rows = page.locator(".st-key-files li.row")
     rows.first.wait_for()

@@ -181,7 +181,7 @@ def test_local_ollama_connects_in_three_presses(settings: Page, app: App) -> Non
         assert (kept.provider, kept.model, kept.base_url) == ("ollama", "mistral", "")
 
 
-def test_the_model_answers_and_its_key_is_never_shown_again(
+def test_the_model_answers_and_its_key_is_never_displayed_again(
     settings: Page, app: App, server: ScriptedServer
 ) -> None:
     connect(settings, server)
@@ -280,7 +280,7 @@ def test_stop_keeps_the_partial_answer_and_reload_follows_it(
     assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
 
-def test_a_model_that_is_silent_is_said_to_be_waited_for(
+def test_the_page_says_that_it_waits_for_a_silent_model(
     page: Page, app: App, connected: ScriptedServer
 ) -> None:
     connected.always = FAULTS["mute"]
@@ -348,7 +348,7 @@ def test_failed_answer_says_why_and_can_run_without_a_model(
     assert "no language model: quoting your documents" in facts_of(page)
 
 
-def test_how_a_model_writes_and_what_may_be_read_are_kept(
+def test_model_parameters_and_the_file_limit_are_stored(
     settings: Page, app: App, server: ScriptedServer
 ) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")

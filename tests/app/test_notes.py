@@ -53,7 +53,7 @@ def read_text_of(path: Path) -> str:
     return " ".join(read_file(path, ReadOptions(path.name)).text.split())
 
 
-def test_a_kept_answer_that_is_unsure_keeps_its_mark(page: Page, app: App, notes: Notes) -> None:
+def test_a_saved_answer_that_is_unsure_retains_its_mark(page: Page, app: App, notes: Notes) -> None:
     ask_anew(page, app, "Where can I park my own bicycle?")
     keep_answer(page)
     page.get_by_text("Added to your notes.").wait_for()
@@ -111,7 +111,7 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
     assert "## Dogs\n\nOnly **small** ones [1]." in files["md"].read_text("utf-8")
 
 
-def test_a_quote_is_kept_from_its_passage(page: Page, app: App, notes: Notes) -> None:
+def test_a_quote_is_saved_from_its_passage(page: Page, app: App, notes: Notes) -> None:
     ask_anew(page, app, DOG)
     page.locator('[class*="st-key-chips_"] a').first.click()
     mark = page.locator(".st-key-panel .text mark")
@@ -135,7 +135,7 @@ def test_a_note_outlives_its_document_and_says_so(page: Page, app: App, notes: N
     assert panel.locator("mark").inner_text() == GONE.text
 
 
-def test_a_deleted_note_is_put_back(page: Page, app: App, notes: Notes) -> None:
+def test_a_deleted_note_is_restored(page: Page, app: App, notes: Notes) -> None:
     for text in ("one", "two"):
         notes.keep(text, [])
     before = notes.all()

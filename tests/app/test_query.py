@@ -79,7 +79,7 @@ def test_far_weaker_passages_appear_only_on_request(page: Page, app: App) -> Non
         write_settings(app.home, before)
 
 
-def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -> None:
+def test_two_answer_modes_and_a_saved_result(page: Page, app: App) -> None:
     open_query(page, app)
     answer_by(page, "Accumulate")
     page.get_by_text("Asks each passage separately").wait_for()
@@ -199,7 +199,7 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     assert page.get_by_text("Compact: ").count() == 0
 
 
-def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
+def test_an_empty_question_is_reported(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_text("There is no question.").wait_for()

@@ -140,7 +140,7 @@ def test_everything_is_read_and_the_coverage_says_so(page: Page, real: App) -> N
     assert f"{some.group(2)} of {some.group(2)} passages, {len(FILES)} of {len(FILES)} files" in facts(page)
 
 
-@pytest.mark.beside("test_each_document_answers_in_a_table_that_is_kept_and_saved")
+@pytest.mark.beside("test_each_document_answers_in_a_table_that_is_saved")
 def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     choose_in_menu(page, "Ask each document")
@@ -155,7 +155,7 @@ def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -
 
 
 @pytest.mark.beside("test_why_and_check.py")
-def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) -> None:
+def test_why_explains_a_passage_that_was_not_retrieved(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     open_why(page)
     expect(page, "Tous les êtres humains naissent libres et égaux en dignité et en droits")

@@ -192,7 +192,7 @@ def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, serve
         assert answer.locator("td").last.is_visible()
 
 
-def test_stop_keeps_what_the_ways_had_said(page: Page, app: App, server: ScriptedServer) -> None:
+def test_stop_saves_the_text_of_unfinished_modes(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     server.reply, server.words_per_second = lambda messages: LONG, 20.0
     replay(page)

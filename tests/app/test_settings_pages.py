@@ -53,7 +53,7 @@ def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: Ap
     assert {name: height for name, height in heights.items() if height > 900} == {}
 
 
-def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
+def test_the_address_names_the_current_page(page: Page, app: App) -> None:
     show(page, f"{app.url}/settings")
     assert chosen(page) == "Model"
     page.locator(".st-key-settings_page").get_by_text("Reading").click()
@@ -91,9 +91,7 @@ def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app
     assert [name for name in labels if name != "Settings"] == ["Display language", "Light or dark"]
 
 
-def test_a_chosen_appearance_shows_at_once_and_at_every_address_until_the_browsers_own_is_chosen(
-    page: Page, app: App
-) -> None:
+def test_a_chosen_appearance_applies_at_once_and_on_every_page(page: Page, app: App) -> None:
     screen = page.get_by_test_id("stApp")
 
     def until_scheme(scheme: str) -> None:

@@ -197,7 +197,7 @@ def test_citation_pressed_while_its_answer_grows_opens_and_stays(
     until(page, lambda: "&p=passage." in page.url)
 
 
-def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: App) -> None:
+def test_a_screen_reader_announces_finished_answers(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How many steps has the Herring Stair?")

@@ -116,7 +116,7 @@ def test_expected_text_is_searched_and_reported_if_absent(page: Page, app: App) 
     assert "/chat" not in page.url
 
 
-def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, settings_of: App) -> None:
+def test_a_supported_and_an_invented_sentence_look_different(page: Page, settings_of: App) -> None:
     app = settings_of
     with ScriptedServer(write_reply) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")

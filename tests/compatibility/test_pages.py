@@ -43,7 +43,7 @@ def test_a_name_counts_where_its_own_path_has_it() -> None:
     assert not strictly("llama_index.core.nothing")
 
 
-def test_paths_of_data_are_found_and_values_fit_a_schema() -> None:
+def test_data_paths_are_extracted_and_examples_fit_a_schema() -> None:
     assert list(data_paths("read('./data/essay.txt')\nsay('data is all')")) == ["./data/essay.txt"]
     schema = {
         "type": "object",

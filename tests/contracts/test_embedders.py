@@ -73,14 +73,14 @@ def test_no_texts_give_no_rows(embedder: BaseEmbedding) -> None:
     assert embedder.embed_passages([]).shape == (0, embedder.dimension)
 
 
-def test_each_row_belongs_to_its_text_whatever_stands_beside_it(embedder: BaseEmbedding) -> None:
+def test_each_row_depends_only_on_its_own_text(embedder: BaseEmbedding) -> None:
     texts = [*TEXTS, LONG, "last"]
     together = embedder.embed_passages(texts)
     for text, row in zip(texts, together, strict=True):
         assert embedder.embed_passages([text])[0] == pytest.approx(row, abs=rounding(embedder))
 
 
-def test_what_is_said_after_300_tokens_counts(embedder: BaseEmbedding) -> None:
+def test_text_after_300_tokens_counts(embedder: BaseEmbedding) -> None:
     plain, zebra = embedder.embed_passages([LONG, f"{LONG} Then a zebra ate every submarine in Norway."])
     assert float(plain @ zebra) < 0.9999
 
@@ -204,7 +204,7 @@ def test_a_long_text_is_the_mean_of_windows_of_whole_words() -> None:
     assert max(length for _, length in small._model._windows("x" * 5000 + " " + " ".join(words))) <= 30
 
 
-def test_instructions_are_put_before_questions_and_texts() -> None:
+def test_instructions_precede_questions_and_texts() -> None:
     plain = HuggingFaceEmbedding()
     told = HuggingFaceEmbedding(query_instruction="query: ", text_instruction="passage: ")
     assert told.embed_query("herons") == pytest.approx(plain.embed_query("query: herons"), abs=1e-6)

@@ -145,7 +145,7 @@ def test_the_trace_has_what_was_sent_and_what_came_back(llm: LLM) -> None:
         assert step.error is None
 
 
-def test_closing_a_stream_keeps_what_was_said_in_the_trace(llm: LLM) -> None:
+def test_closing_a_stream_records_the_text_so_far_in_the_trace(llm: LLM) -> None:
     with span("query") as root, closing(llm.stream(CALL)) as stream:
         first = next(stream)
     (step,) = root.spans("llm")
@@ -253,7 +253,7 @@ def test_closing_a_stream_ends_the_request_at_once(client: Client) -> None:
         assert llm.generate(CALL).text == "word " * 10_000
 
 
-def test_nothing_is_sent_before_the_first_piece_is_asked_for(client: Client, server: ScriptedServer) -> None:
+def test_nothing_is_sent_before_the_first_piece_is_requested(client: Client, server: ScriptedServer) -> None:
     with closing(client.open(server)) as llm:
         stream = llm.stream(CALL)
         assert server.requests == []

@@ -49,7 +49,7 @@ def assert_sound(document: Document) -> None:
 
 
 @every_format
-def test_the_sentences_are_found_whole_and_in_order(suffix: str, tmp_path: Path) -> None:
+def test_sentences_are_read_whole_and_in_order(suffix: str, tmp_path: Path) -> None:
     document = read(make_any(tmp_path / f"given{suffix}", SENTENCES))
     places = [document.text.find(sentence) for sentence in SENTENCES]
     assert -1 not in places
@@ -78,7 +78,7 @@ def test_pages_say_what_they_are_and_hold_their_own_text(suffix: str, tmp_path: 
 
 
 @pytest.mark.parametrize("suffix", supported_suffixes())
-def test_an_empty_file_is_said_to_be_empty(suffix: str, tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"nothing{suffix}"
     path.touch()
     with pytest.raises(EmptyFileError, match="nothing"):

@@ -192,7 +192,7 @@ def test_text_plus_visible_metadata_fits_the_chunk_size(make: Make) -> None:
         make(4, 0, WordTokenizer())([document])
 
 
-def test_little_room_beside_the_metadata_is_logged(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_metadata_that_leaves_little_room_is_logged(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     splitter = make(100, 0, WordTokenizer())
     splitter([Document("word", metadata={"title": "t " * 49})])
     assert not caplog.records
@@ -216,7 +216,7 @@ def test_no_text_gives_no_nodes(make: Make) -> None:
     assert splitter([Document(""), Document("  ")]) == []
 
 
-def test_ids_may_be_made_by_a_function_of_ones_own() -> None:
+def test_a_custom_function_can_create_the_ids() -> None:
     for kind in (SentenceSplitter, TokenTextSplitter):
         splitter = kind(
             2, 0, tokenizer=WordTokenizer(), id_func=lambda number, source: f"{source.id_}/{number}"
@@ -225,7 +225,7 @@ def test_ids_may_be_made_by_a_function_of_ones_own() -> None:
         assert [(node.id_, node.next_id) for node in nodes] == [("x/0", "x/1"), ("x/1", None), ("y/0", None)]
 
 
-def test_metadata_and_links_can_be_left_out() -> None:
+def test_metadata_and_links_can_be_omitted() -> None:
     document = Document("a b c d", metadata={"k": "v"})
     for kind in (SentenceSplitter, TokenTextSplitter):
         nodes = kind(2, 0, tokenizer=WordTokenizer(), include_metadata=False, include_prev_next_rel=False)(
@@ -374,7 +374,7 @@ def test_nodes_are_linked_in_order_inside_their_document_alone(kind: str) -> Non
 
 
 @every_parser
-def test_what_is_given_stays_as_it_was(kind: str) -> None:
+def test_the_input_stays_unchanged(kind: str) -> None:
     given = [sample(kind), TextNode(SAMPLES.get(kind, SAMPLE), id_="node", metadata={"a": 1})]
     before = pickle.dumps(given)
     MAKERS[kind]()(given)
@@ -403,7 +403,7 @@ def test_no_document_and_one_without_text_give_no_nodes(kind: str) -> None:
 
 
 @every_parser
-def test_a_node_of_no_document_is_taken_for_one(kind: str) -> None:
+def test_a_node_without_document_is_treated_as_one(kind: str) -> None:
     text = SAMPLES.get(kind, SAMPLE)
     nodes = MAKERS[kind]()([TextNode(text, id_="loose")])
     assert {node.ref_doc_id for node in nodes} == {"loose"}

@@ -196,7 +196,7 @@ def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
     assert [node.id_ for node in store.passages()] == ["b/0", "c/0", "a/0"]
 
 
-def test_all_is_found_when_more_is_asked_for_than_there_is(store: Store) -> None:
+def test_top_k_above_the_number_of_passages_returns_all(store: Store) -> None:
     for name in ("a", "b", "c"):
         store.upsert(*passage(name, "same words"))
     for top_k in (4, 10**12):
@@ -205,7 +205,7 @@ def test_all_is_found_when_more_is_asked_for_than_there_is(store: Store) -> None
 
 
 @pytest.mark.parametrize("top_k", [0, -1])
-def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) -> None:
+def test_top_k_zero_returns_nothing(store: Store, top_k: int) -> None:
     store.upsert(*passage("a", "some words"))
     assert store.search(np.array([1, 0], np.float32), top_k) == []
     assert store.keyword_search("words", top_k) == []
@@ -331,7 +331,7 @@ filters_ = st.recursive(
 )
 
 
-def test_only_what_passes_the_filters_is_found(store: Store) -> None:
+def test_only_passages_that_pass_the_filters_are_returned(store: Store) -> None:
     known = store_tagged(store)
     query = vectors(1, seed=77)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
@@ -397,7 +397,7 @@ def test_documents_passages_and_filters_limit_together(store: Store) -> None:
                 assert store.candidates(Scope(documents, nodes, wanted)).ids == left
 
 
-def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
+def test_candidates_are_the_vectors_that_were_stored(store: Store) -> None:
     assert store.candidates().ids == []
     rows = vectors(30)
     rows[4] = 0
@@ -629,7 +629,7 @@ def strange_document() -> tuple[Document, list[TextNode]]:
     ]
 
 
-def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None:
+def test_documents_and_passages_are_read_as_they_were_stored(store: Store) -> None:
     source, nodes = strange_document()
     store.upsert(*passage("before", "x", [1.0] * 8))
     assert store.upsert(source, nodes) == 12
@@ -798,7 +798,7 @@ def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -
 # --- several at once ----------------------------------------------------------------------------------------
 
 
-def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> None:
+def test_threads_may_upsert_delete_and_search_at_the_same_time(store: Store) -> None:
     """Every passage of a document has the same vector, so a search must see whole documents only."""
     failures: list[BaseException] = []
     directions = np.eye(6, dtype=np.float32)
@@ -857,7 +857,7 @@ def churn(kind: str, folder: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("kind", SHARED)
-def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path) -> None:
+def test_processes_may_upsert_and_delete_at_the_same_time(kind: str, tmp_path: Path) -> None:
     store = SHARED[kind](tmp_path)
     store.upsert(*passage("before", "was here", [1.0] * 8))
     program = f"from tests.contracts.test_stores import churn; churn({kind!r}, {str(tmp_path)!r}, %d)"
@@ -891,7 +891,7 @@ def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_path: Path) -> None:
+def test_a_reopened_store_has_all_that_was_stored(kind: str, tmp_path: Path) -> None:
     source, nodes = strange_document()
     store = LASTING[kind](tmp_path)
     store.upsert(*passage("gone", "forgotten", [1.0] * 8))

@@ -19,7 +19,7 @@ def test_d30_rounds_end_at_their_number_odd_or_even(rounds: int) -> None:
     assert (str(answer), answer.end) == ("3", End.LIMIT)
 
 
-def test_d30_an_answer_in_the_last_round_is_kept() -> None:
+def test_d30_an_answer_in_the_last_round_is_used() -> None:
     llm = ScriptedLLM([act("add", {"a": 1, "b": 2}), said("It is 3.")])
     answer = ReActAgent.from_tools([add], llm, max_iterations=2).chat("1 + 2?")
     assert (str(answer), answer.end) == ("It is 3.", End.ANSWERED)

@@ -65,7 +65,7 @@ def test_d14_failed_whole_answer_leaves_the_next_stream_a_stream() -> None:
 @pytest.mark.parametrize(
     "mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "best"]
 )
-def test_d18_the_list_of_messages_given_stays_the_caller_s(mode: str) -> None:
+def test_d18_the_callers_list_of_messages_is_not_edited(mode: str) -> None:
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     before = list(given)
     chat = chat_engine(
@@ -84,7 +84,7 @@ def test_d18_the_list_of_messages_given_stays_the_caller_s(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["condense_question", "context", "condense_plus_context"])
-def test_d28_nothing_found_is_said_in_words_and_not_remembered(mode: str) -> None:
+def test_d28_no_passages_gives_a_sentence_that_is_not_remembered(mode: str) -> None:
     llm = ScriptedLLM()
     chat = chat_engine(mode, llm=llm, retriever=ListRetriever([]), memory=ChatMemoryBuffer())
     assert str(chat.chat("Who?")) == NOTHING_FOUND != "Empty Response"

@@ -18,7 +18,7 @@ def summaries(index: TreeIndex) -> list[str]:
     return [hit.text for hit in index.as_retriever("root").retrieve("?")]
 
 
-def test_d26_summaries_made_at_the_same_time_are_kept_whole() -> None:
+def test_d26_summaries_written_at_the_same_time_stay_whole() -> None:
     index = build_tree(document("d", *LINES))
     assert summaries(index) == [
         "<" + "|".join("<" + "|".join(LINES[first : first + 3]) + ">" for first in (0, 3, 6)) + ">",

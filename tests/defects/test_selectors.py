@@ -45,7 +45,7 @@ def test_d29_an_echo_of_the_schema_is_not_a_choice() -> None:
     assert selected(f'{schema}\n[{{"choice": 1, "reason": "rain"}}]').ind == 0
 
 
-def test_d29_all_selections_of_a_wrapping_object_are_kept() -> None:
+def test_d29_all_selections_of_a_wrapping_object_count() -> None:
     reply = (
         '{"answers": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}, {"choice": 3, '
         '"reason": "c"}]}'

@@ -109,7 +109,7 @@ def test_d23_refine_reads_the_parts_of_a_passage_in_their_order() -> None:
 @pytest.mark.parametrize(
     "mode", [mode for mode in ResponseMode if mode not in (ResponseMode.GENERATION, ResponseMode.NO_TEXT)]
 )
-def test_d24_passages_are_shown_as_text_and_not_as_a_list(mode: ResponseMode) -> None:
+def test_d24_prompts_have_passages_as_text_and_not_as_a_list(mode: ResponseMode) -> None:
     llm = word_llm(lambda call: "A")
     Synthesizer(llm, mode).synthesize("What?", nodes("first line\nsecond 'line'", "other"))
     said = "\n".join(message.content for call in llm.calls for message in call.messages)

@@ -155,7 +155,7 @@ def test_reason_explains_its_own_difference_only(
 @pytest.mark.parametrize(
     "wrong", [{**SCHEMA, "type": "tool"}, {**SCHEMA, "function": {**SCHEMA["function"], "name": "x"}}]
 )
-def test_a_tool_is_shown_to_a_model_as_theirs_is_to_the_letter(wrong: Any) -> None:
+def test_a_tools_schema_equals_llamaindexs(wrong: Any) -> None:
     case = next(case for case in area("tools").cases() if case.id_ == "schema-nothing")
     assert reason_for(area("tools"), case, SCHEMA, wrong) == "unexplained"
 

@@ -83,7 +83,7 @@ def read_screen(library: Library) -> str:
     [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700],
     ids=["ones", "zeros", "words"],
 )
-def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Path) -> None:
+def test_a_damaged_database_page_is_reported_at_the_start(table: str, data: bytes, folder: Path) -> None:
     overwrite_page(folder / "library.db", table, data)
     with closing(Library(folder, embedder=HashEmbedding())) as library:
         library.integrity.start()
@@ -130,7 +130,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("data", TEXTS, ids=str)
-def test_damaged_keys_are_said_set_aside_and_entered_again(data: bytes, folder: Path) -> None:
+def test_damaged_keys_are_reported_and_can_be_entered_again(data: bytes, folder: Path) -> None:
     (folder / "keys.json").write_bytes(data)
     with closing(Library(folder, embedder=HashEmbedding())) as library:
         (error,) = library.damage()
@@ -151,7 +151,7 @@ def test_damaged_keys_are_said_set_aside_and_entered_again(data: bytes, folder: 
         assert aside.read_bytes() == data
 
 
-def test_keys_that_may_not_be_read_are_said_and_stay(folder: Path) -> None:
+def test_unreadable_keys_are_reported_and_stay(folder: Path) -> None:
     (folder / "keys.json").mkdir()
     with closing(Library(folder, embedder=HashEmbedding())) as library:
         (error,) = library.damage()

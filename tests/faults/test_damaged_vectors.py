@@ -66,7 +66,7 @@ def find_answering_file(library: Library) -> str:
 @pytest.mark.parametrize(
     "damage", [cut_short, turn_a_bit, Path.unlink], ids=["truncated", "bit-flipped", "missing"]
 )
-def test_it_answers_by_words_and_is_made_anew_by_a_worker(
+def test_keyword_search_answers_until_a_worker_repairs_vectors(
     damage: Callable[[Path], None], library: Library
 ) -> None:
     (file,) = (library.folder / "vectors").iterdir()

@@ -374,7 +374,7 @@ def _set_right(library: Library) -> None:
         library.rebuilds.start(chunk_size=SIZE)
         work(library)
     library.files.remove(gap.id)
-    library.store.index(library.store.versions.current().name).delete(gap.id)
+    library.store.version(library.store.versions.current().name).delete(gap.id)
     assert is_sound(library) == (BEFORE, SIZE)
 
 

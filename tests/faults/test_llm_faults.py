@@ -261,7 +261,7 @@ def test_something_else_that_answers_at_the_address(opened: Open, ask: Ask, faul
 
 
 @pytest.mark.parametrize("asked", [7.0, 0.0])
-def test_a_server_that_is_busy_is_asked_again_when_it_says(opened: Open, ask: Ask, asked: float) -> None:
+def test_a_busy_server_is_retried_after_its_retry_time(opened: Open, ask: Ask, asked: float) -> None:
     naps = Naps()
     busy = error(429, "slow down", headers={"Retry-After": f"{asked:.0f}"})
     with failing([busy, busy]) as server, closing(opened(server.url, sleep=naps)) as llm:
@@ -270,7 +270,7 @@ def test_a_server_that_is_busy_is_asked_again_when_it_says(opened: Open, ask: As
     assert naps.seconds == [asked, asked]
 
 
-def test_a_wait_that_is_given_as_a_date(opened: Open) -> None:
+def test_a_retry_time_may_be_a_date(opened: Open) -> None:
     naps = Naps()
     busy = error(503, "warming up", headers={"Retry-After": formatdate(time.time() + 10, usegmt=True)})
     with failing([busy]) as server, closing(opened(server.url, sleep=naps)) as llm:
@@ -288,7 +288,7 @@ def test_a_wait_that_is_too_long_is_an_error_that_says_how_long(opened: Open, as
     assert caught.value.hint == "It asks to wait 30 seconds."
 
 
-def test_credit_that_is_used_up_is_not_asked_for_again() -> None:
+def test_exhausted_credit_is_not_retried() -> None:
     with failing((), error(429, "You exceeded your current quota", code="insufficient_quota")) as server:
         with closing(open_openai(server.url)) as llm, pytest.raises(RateLimitError, match="credit"):
             whole(llm)
@@ -296,7 +296,7 @@ def test_credit_that_is_used_up_is_not_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_server_that_fails_is_asked_twice_more(opened: Open, ask: Ask, status: int) -> None:
+def test_a_failing_server_is_retried_twice(opened: Open, ask: Ask, status: int) -> None:
     naps = Naps()
     with (
         failing((), error(status, "out of\nmemory.")) as server,
@@ -320,9 +320,7 @@ def test_a_refusal_without_a_word(opened: Open, ask: Ask) -> None:
         ask(llm)
 
 
-def test_a_line_or_a_body_that_never_ends_is_given_up(
-    opened: Open, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_or_body_is_aborted(opened: Open, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
     good = {"choices": [choice], "message": {"content": "Hi"}, "done": True}  # but for the spaces that follow
     monkeypatch.setattr(http, "MAX_LINE", 100_000)
@@ -417,7 +415,7 @@ def test_an_answer_of_nothing(opened: Open, ask: Ask, text: str) -> None:
 @pytest.mark.parametrize(
     "fault", [Fault(cut_after=3), Fault(ends_after=3), Fault(garbage_after=3)], ids=["cut", "ends", "garbage"]
 )
-def test_a_stream_that_breaks_off_keeps_what_was_said(opened: Open, fault: Fault) -> None:
+def test_a_broken_stream_preserves_its_text(opened: Open, fault: Fault) -> None:
     naps = Naps()
     with failing((), fault) as server, closing(opened(server.url, sleep=naps)) as llm, span("query") as root:
         said: list[str] = []
@@ -451,7 +449,7 @@ def test_stream_failing_before_its_first_piece_is_retried(opened: Open, fault: F
         assert len(server.chats) == 3
 
 
-def test_half_a_body_is_asked_for_again(opened: Open) -> None:
+def test_half_a_body_is_requested_again(opened: Open) -> None:
     with failing([Fault(cut_after=0)]) as server, closing(opened(server.url)) as llm:
         assert whole(llm) == ANSWER
         assert len(server.chats) == 2
@@ -497,7 +495,7 @@ def test_the_key_is_in_no_error_log_or_repr(
     assert KEY not in "".join(capsys.readouterr())
 
 
-def test_no_key_is_sent_where_none_is_given() -> None:
+def test_no_key_is_sent_without_one() -> None:
     with failing(()) as server, closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
         whole(llm)
         assert "authorization" not in server.requests[0].headers

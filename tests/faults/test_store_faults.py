@@ -116,7 +116,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("owner", "stage"), [(DiskStore, "_insert"), (DiskStore, "_add_terms"), (IndexVectors, "append")]
 )
-def test_a_put_that_fails_half_way_changes_nothing(
+def test_an_upsert_that_fails_half_way_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, stage: str
 ) -> None:
     real = getattr(owner, stage)
@@ -186,7 +186,7 @@ def turn_a_bit(file: Path) -> None:
     [(cut_short, ["d2", "d3"]), (turn_a_bit, ["d2"]), (Path.unlink, ["d1", "d2", "d3"])],
     ids=["truncated", "bit-flipped", "missing"],
 )
-def test_damaged_vectors_are_found_left_out_and_put_right(
+def test_damaged_vectors_are_detected_skipped_and_repaired(
     tmp_path: Path, damage: Callable[[Path], None], damaged: list[str]
 ) -> None:
     with opened(tmp_path) as store:
@@ -257,7 +257,7 @@ def test_damaged_documents_can_be_replaced_deleted_and_compacted(tmp_path: Path)
         assert check(store, tmp_path) == {0, 1, 3, 4, 5}
 
 
-def test_vectors_that_do_not_fit_put_nothing_right(tmp_path: Path) -> None:
+def test_vectors_that_do_not_fit_repair_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.upsert(*item(1))
         store.replace_vectors("d1", vectors_of(2))  # not damaged: another process was quicker
@@ -592,7 +592,7 @@ def test_replacing_a_document_repeatedly_does_not_grow_vectors(tmp_path: Path) -
         assert check(store, tmp_path) == {1, 2}
 
 
-def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyword_index_of_other_rules_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier, opened(tmp_path) as store:
         earlier.setattr(disk, "terms_version", lambda: "an earlier version")
         earlier.setattr(sql_store, "passage_terms", lambda node: ["nothing", "like", "today's", "words"])

@@ -66,7 +66,7 @@ def test_a_token_is_needed_unless_the_environment_says_off(
     assert os.environ.get(access.ACCESS) == value
 
 
-def test_a_token_that_cannot_be_stored_is_said(tmp_path: Path) -> None:
+def test_a_token_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
     (tmp_path / "token").mkdir()
     (tmp_path / "file").touch()
     for folder in (tmp_path, tmp_path / "file"):

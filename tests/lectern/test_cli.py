@@ -70,7 +70,7 @@ def test_file_already_in_the_library_is_reported_by_name(
     assert "tower.txt is already in the library.\n" in capsys.readouterr().out
 
 
-def test_an_archive_is_taken_in_to_the_last_of_its_files(
+def test_every_file_of_an_archive_is_added(
     tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
@@ -179,9 +179,7 @@ def test_a_number_of_passages_that_makes_no_sense_is_refused(
     assert "not a number from 1 up" in capsys.readouterr().err
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_command_prints_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     library = ["--library", str(tmp_path / "library")]
     assert cli.main([*library, "ingest", str(tmp_path / "nowhere.txt")]) == 1
     assert "There is no file" in capsys.readouterr().err

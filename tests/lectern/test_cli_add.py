@@ -14,7 +14,7 @@ from ragcore.errors import ConfigError, InputError
 from tests.ragcore.readers.web.test_download import PAGE, Site
 
 
-def test_files_folders_links_and_databases_are_told_apart(tmp_path: Path) -> None:
+def test_add_distinguishes_files_folders_links_and_databases(tmp_path: Path) -> None:
     import sqlite3
 
     site = Site()

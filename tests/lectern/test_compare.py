@@ -135,7 +135,7 @@ def test_stop_ends_the_call_at_once_on_a_silent_server(
         assert answer.state == "done"
 
 
-def test_answers_are_given_at_the_same_time(opened: Callable[[LLM | None], Library]) -> None:
+def test_answers_are_written_at_the_same_time(opened: Callable[[LLM | None], Library]) -> None:
     both = threading.Barrier(2, timeout=20)  # which breaks if one answer waits for the other
     library = opened(Gated(lambda call: both.wait()))
     _, *answers = compared(library, AnswerRuns(library), asks("compact", "simple_summarize"))
@@ -224,7 +224,7 @@ def test_an_empty_question_begins_nothing(opened: Callable[[LLM | None], Library
     assert library.conversations.all("compare") == []
 
 
-def test_each_answer_keeps_the_price_that_was_shown_for_it(opened: Callable[[LLM | None], Library]) -> None:
+def test_each_answer_stores_the_price_that_was_displayed(opened: Callable[[LLM | None], Library]) -> None:
     library = opened(None)
     runs = AnswerRuns(library)
     prices = [Price(1, 10, 5), Price(3, 30, 15)]

@@ -144,7 +144,7 @@ def test_covered_agrees_with_counting_characters_one_by_one(
     assert got.iou == pytest.approx(both / (len(read) + len(asked - set(read))))
 
 
-def test_what_is_said_is_compared_word_for_word() -> None:
+def test_answers_are_compared_word_for_word() -> None:
     assert contains_answer("It was built in 1871, they say.", ["1872", "in  1871"])
     assert not contains_answer("It was built in 1871.", ["Ada Penrose"])
     assert contains_answer("Costs: €", ["€"])
@@ -157,7 +157,7 @@ def test_what_is_said_is_compared_word_for_word() -> None:
     ("text", "answer"),
     [("I do not know.", "no"), ("It was in 1945.", "5"), ("Она жила в Москве.", "Моск"), ("ABC社です", "AB")],
 )
-def test_no_answer_is_said_inside_a_word(text: str, answer: str) -> None:
+def test_an_answer_inside_a_word_does_not_count(text: str, answer: str) -> None:
     assert not contains_answer(text, [answer])
 
 
@@ -196,7 +196,7 @@ def test_recovered_gap_is_a_share_with_an_interval() -> None:
 # From end to end.
 
 
-def test_a_corpus_with_questions_is_measured_and_its_index_kept(
+def test_a_corpus_is_measured_and_its_index_is_reused(
     town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = evaluated(capsys, town, tmp_path / "work")
@@ -420,7 +420,7 @@ def test_expected_spans_are_measured_in_document_characters(
     assert found == pytest.approx({"token recall@5": 1, "token precision@5": share, "IoU@5": share}, abs=1e-4)
 
 
-def test_pages_of_files_are_found_by_their_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_match_by_their_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "handbook"
     (folder / "data").mkdir(parents=True)
     make_pdf(folder / "data" / "town.pdf", [TOWN["cellar"], TOWN["tower"]])
@@ -511,7 +511,7 @@ def test_conversations_score_by_outcome_and_required_words(
     assert "must-words shown" not in {**computed["scores"], **absent["scores"]}
 
 
-def test_files_beside_a_data_set_are_in_its_library(
+def test_files_next_to_a_data_set_are_in_its_library(
     home: Path, town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other"
@@ -523,7 +523,7 @@ def test_files_beside_a_data_set_are_in_its_library(
     assert "no files can stand beside it" in capsys.readouterr().err
 
 
-def test_a_question_after_one_that_is_not_asked_is_refused(
+def test_a_follow_up_of_a_skipped_question_is_refused(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["eval", str(home), "--work", str(tmp_path / "work"), "--finding"]) == 1

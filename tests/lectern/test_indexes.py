@@ -179,7 +179,7 @@ def test_index_from_a_copy_chunks_like_its_original(shelf: Indexes, first: Libra
     other.close()
 
 
-def test_an_index_that_cannot_be_made_whole_is_not_there(shelf: Indexes, tmp_path: Path) -> None:
+def test_an_incomplete_index_does_not_exist(shelf: Indexes, tmp_path: Path) -> None:
     broken = tmp_path / "broken.lectern"
     broken.write_bytes(b"this is no zip")
     with pytest.raises(UnreadableFileError, match=r"mine\.lectern is not a complete copy") as refused:

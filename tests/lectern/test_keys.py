@@ -36,7 +36,7 @@ HELLO = LLMCall(GENERATION, {"query_str": "Hello"})
         "no address at all",
     ],
 )
-def test_a_key_is_given_to_no_other_scheme_host_or_port(tmp_path: Path, other: str) -> None:
+def test_a_key_is_sent_to_no_other_scheme_host_or_port(tmp_path: Path, other: str) -> None:
     write_key(tmp_path, "openai_compatible", KEY, "http://llm.example:1234/v1")
     assert read_key(tmp_path, "openai_compatible", other) == ""
     for same in ("http://llm.example:1234", "llm.example:1234/v1/", "http://LLM.example:1234/other/v1"):

@@ -241,7 +241,7 @@ def test_settings_changed_by_one_process_are_seen_by_the_others(open_library: Ca
     assert here.secret == there.secret
 
 
-def test_a_server_that_is_away_is_said_and_the_password_is_not(
+def test_an_unreachable_server_is_named_without_its_password(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     password = new_id()
@@ -511,7 +511,7 @@ def test_a_conversation_that_was_deleted_takes_no_question(open_library: Callabl
         AnswerRuns(library).start(talk, Ask("Who?"))
 
 
-def test_an_answer_with_halves_of_characters_is_kept(open_library: Callable[..., Library]) -> None:
+def test_an_answer_with_lone_surrogates_is_stored(open_library: Callable[..., Library]) -> None:
     library = open_library(ScriptedLLM(["A smile \ud83d\ude00 and a half \ud83d."]))
     take_in(library, TOWER, "tower.txt")
     message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who?")))
@@ -553,14 +553,14 @@ def test_half_added_files_of_a_dead_process_clear_after_a_day(tmp_path: Path) ->
     assert [path.name for path in incoming.iterdir()] == ["new.part"]
 
 
-def test_a_folder_that_cannot_hold_a_library_is_said_to_be(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_a_library_is_refused(tmp_path: Path) -> None:
     (tmp_path / "library").write_text("I am a file.", "utf-8")
     with pytest.raises(StoreError, match="library cannot be used") as caught:
         Library.open(tmp_path / "library")
     assert "LECTERN_HOME" in caught.value.hint
 
 
-def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callable[..., Library]) -> None:
+def test_a_worker_removes_only_the_remains_of_crashes(open_library: Callable[..., Library]) -> None:
     library = open_library()
     kept = take_in(library, TOWER, "tower.txt")
     ghost = take_in(library, CELLAR, "cellar.txt")
@@ -599,7 +599,7 @@ def test_newer_version_of_another_worker_is_not_overwritten(
     assert library.store.document(file.id).text == CELLAR
 
 
-def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
+def test_a_failing_embedder_is_reported(tmp_path: Path) -> None:
     class Broken(HashEmbedding):
         def embed_query(self, text: str) -> NoReturn:
             raise ImportError("no module named torch")
@@ -612,7 +612,7 @@ def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
     assert status.embedder_error is not None
 
 
-def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[..., Library]) -> None:
+def test_the_trace_of_every_mode_is_stored(open_library: Callable[..., Library]) -> None:
     library = open_library(ScriptedLLM(lambda call: "It was Ada. [1]"))
     take_in(library, TOWER, "tower.txt")
     take_in(library, CELLAR, "cellar.txt")
@@ -632,7 +632,7 @@ def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[...,
         assert (message.state, message.facts.calls) == ("done", len(trace.spans("llm"))), (mode, chat_mode)
 
 
-def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:
+def test_an_answer_without_passages_is_not_remembered(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM([])  # any call would fail: a remembered turn is one to condense
     library = open_library(llm)
     runs, talk = AnswerRuns(library), library.conversations.create().id

@@ -106,7 +106,7 @@ def test_settings_name_no_other_file_of_the_computer(home: Path, elsewhere: Path
     assert "LECTERN_MODEL" in caught.value.hint
 
 
-def test_a_model_that_is_gone_is_told_of(home: Path) -> None:
+def test_a_deleted_model_is_reported(home: Path) -> None:
     with pytest.raises(ConfigError, match=r"gone\.gguf is no longer on this computer") as caught:
         model_file("gone.gguf", home)
     assert "Settings" in caught.value.hint

@@ -96,7 +96,7 @@ def test_a_model_comes_whole_from_the_revision_that_is_named(folder: Path, hub: 
     assert hub.asked == [("/maker/tiny-GGUF/resolve/a1b2/tiny.gguf", "")]
 
 
-def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(folder: Path, hub: LoopbackHub) -> None:
+def test_a_broken_download_resumes_where_it_broke(folder: Path, hub: LoopbackHub) -> None:
     hub.cut_after = [300_000, 400_000]
     some = downloads(folder, hub)
     some.start(MODEL)
@@ -143,7 +143,7 @@ def test_another_file_than_the_published_one_is_deleted(folder: Path, hub: Loopb
     assert list(folder.iterdir()) == []
 
 
-def test_a_file_without_end_is_not_taken_for_ever(folder: Path, hub: LoopbackHub) -> None:
+def test_an_endless_file_is_not_downloaded_forever(folder: Path, hub: LoopbackHub) -> None:
     hub.files[MODEL.file] = 500 * len(CONTENT)
     assert "SHA-256" in sentence(folder, hub)
     assert hub.sent < 50 * len(CONTENT)
@@ -188,14 +188,14 @@ def test_a_hub_that_keeps_breaking_off_leaves_what_has_come(folder: Path, hub: L
     assert (folder / "tiny.gguf.incomplete").stat().st_size == 300_000
 
 
-def test_a_computer_without_a_connection_is_told_so(folder: Path) -> None:
+def test_a_computer_without_a_connection_gets_a_clear_error(folder: Path) -> None:
     with LoopbackHub({}) as gone:
         pass
     told = sentence(folder, gone)
     assert told == "HUB cannot be reached. Check your internet connection, then try again."
 
 
-def test_nothing_is_asked_where_the_hub_is_switched_off(
+def test_nothing_is_requested_while_the_hub_is_disabled(
     folder: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -203,7 +203,7 @@ def test_nothing_is_asked_where_the_hub_is_switched_off(
     assert hub.asked == []
 
 
-def test_a_disk_without_room_is_told_of_before_anything_is_asked(
+def test_a_full_disk_is_reported_before_any_request(
     folder: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
@@ -225,7 +225,7 @@ def test_one_is_downloaded_at_a_time(folder: Path, hub: LoopbackHub) -> None:
     assert len(hub.asked) == 1
 
 
-def test_the_time_left_follows_the_pace(folder: Path, hub: LoopbackHub) -> None:
+def test_the_remaining_time_follows_the_pace(folder: Path, hub: LoopbackHub) -> None:
     seconds = 0.0
     hub.pause = 0.02
     some = ModelDownloads(folder, (MODEL,), endpoint=hub.url, clock=lambda: seconds)

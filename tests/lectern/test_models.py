@@ -65,7 +65,7 @@ def test_no_model_chosen_yet_lists_those_there_are(provider: Provider) -> None:
     assert report == ConnectionReport(False, "No model is chosen.", "It has: llama3:8b.", ("llama3:8b",))
 
 
-def test_a_wrong_key_is_said_and_not_shown() -> None:
+def test_a_wrong_key_is_reported_and_not_displayed() -> None:
     with ScriptedServer(key="sk-right") as server:
         report = check_connection(settings("openai_compatible", server.url), "sk-wrong-0123456789")
         without = check_connection(settings("openai_compatible", server.url), "")
@@ -84,7 +84,7 @@ def test_an_address_that_is_none() -> None:
 
 
 @pytest.mark.parametrize("provider", REMOTE)
-def test_nobody_there_is_said_at_once(provider: Provider) -> None:
+def test_an_absent_server_is_reported_at_once(provider: Provider) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         started = time.perf_counter()
@@ -102,7 +102,7 @@ def test_something_else_at_the_address(provider: Provider) -> None:
         assert "Something answers at 127.0.0.1" in report.message
 
 
-def test_the_kinds_of_server_are_told_apart() -> None:
+def test_kinds_of_servers_are_distinguished() -> None:
     with ScriptedServer(ollama=False) as server:
         report = check_connection(settings("ollama", server.url), "")
     assert report.message.endswith("but it is not Ollama.")
@@ -112,7 +112,7 @@ def test_the_kinds_of_server_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("provider", REMOTE)
-def test_silence_is_said_in_time(provider: Provider) -> None:
+def test_a_silent_server_is_reported_in_time(provider: Provider) -> None:
     with ScriptedServer(always=Fault(silent_after=0)) as server:
         started = time.perf_counter()
         report = check_connection(settings(provider, server.url).model_copy(update={"timeout": 0.3}), "sk")

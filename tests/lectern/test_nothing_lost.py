@@ -60,7 +60,7 @@ def test_duplicate_content_has_a_line_of_json(add: Add, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commands", [1, 2])
-def test_files_of_one_name_from_two_folders_are_both_kept(commands: int, add: Add, tmp_path: Path) -> None:
+def test_files_of_one_name_from_two_folders_are_both_stored(commands: int, add: Add, tmp_path: Path) -> None:
     paths = two_reports(tmp_path)
     for given in [paths] if commands == 1 else [[path] for path in paths]:
         assert {row["state"] for row in add(*given)} == {"ready"}
@@ -84,7 +84,7 @@ def test_new_version_of_a_file_replaces_it_and_says_so(
     }
 
 
-def test_files_of_one_name_in_two_archives_are_both_kept(add: Add, tmp_path: Path) -> None:
+def test_files_of_one_name_in_two_archives_are_both_stored(add: Add, tmp_path: Path) -> None:
     for name in ("a", "b"):
         with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
             archive.writestr("report.txt", f"The report of {name}.")
@@ -127,7 +127,7 @@ def test_namesakes_in_a_dropped_folder_both_stay(tmp_path: Path, monkeypatch: py
         assert sorted(file.name for file in library.files.all()) == ["report (2).txt", "report.txt"]
 
 
-def test_all_that_a_file_was_read_without_is_stored_and_told(add: Add, tmp_path: Path) -> None:
+def test_everything_skipped_in_a_file_is_stored_and_reported(add: Add, tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_bytes('{"a": "ünd"}\n{"a": "one"}\n{"a": "two'.encode() + b"\xff\xfe")
     (row,) = add(tmp_path / "events.jsonl")
     assert row == {

@@ -66,7 +66,7 @@ def test_follow_up_is_read_as_its_standalone_question(library: Library) -> None:
     assert "Dogs and cats need the landlord's consent. [1]" in message.text
 
 
-def test_what_a_language_model_says_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_language_models_text_does_not_change(tmp_path: Path) -> None:
     text = NOTHING_FOUND["en"]
     library = Library(tmp_path / "library", embedder=HuggingFaceEmbedding(), llm=ScriptedLLM([text]))
     take_in(library, FLAT, "flat.txt")

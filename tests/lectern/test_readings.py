@@ -111,7 +111,7 @@ def test_answer_from_best_passages_states_the_number_of_files(library: Library) 
     assert facts.files_used == len({source.file_id for source in message.sources})
 
 
-def test_each_document_is_a_row_that_is_kept(library: Library) -> None:
+def test_each_documents_row_is_stored(library: Library) -> None:
     message = answered(
         library, Ask("What is the tower number 7 made of?", chat_mode=None, reading="each_file")
     )
@@ -126,7 +126,7 @@ def test_each_document_is_a_row_that_is_kept(library: Library) -> None:
     assert len(facts_of(alone).rows) == 1
 
 
-def test_what_was_summed_up_is_kept_when_it_is_stopped(tmp_path: Path) -> None:
+def test_summaries_so_far_are_stored_when_it_is_stopped(tmp_path: Path) -> None:
     enough, begun, go_on = threading.Event(), [0], threading.Event()
 
     def rule(call: LLMCall) -> str:

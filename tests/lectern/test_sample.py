@@ -66,7 +66,7 @@ def test_sample_answers_and_files_correspond(item: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "item", [item for item in QUESTIONS if "pages" in item], ids=lambda item: item["question"]
 )
-def test_an_answer_stands_on_the_page_that_is_given_for_it(item: dict[str, Any]) -> None:
+def test_each_expected_answer_is_on_its_page(item: dict[str, Any]) -> None:
     for name, number in item["pages"].items():
         page = plain(pdf_pages(DOCUMENTS / name)[number - 1])
         assert any(plain(answer) in page for answer in item["answer"])

@@ -58,7 +58,7 @@ def test_key_is_stored_apart_for_its_owner_and_can_be_deleted(tmp_path: Path) ->
     assert "secret" not in read_settings(tmp_path).model_dump_json()
 
 
-def test_keys_of_two_providers_saved_at_once_are_both_kept(
+def test_keys_of_two_providers_saved_at_once_are_both_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ThreadPoolExecutor(1) as other:
@@ -158,7 +158,7 @@ def test_hand_edited_settings_apply_at_once_and_errors_are_named(tmp_path: Path)
     assert kept.read() == AppSettings()
 
 
-def test_settings_of_another_version_on_a_server_are_said_to_be(tmp_path: Path) -> None:
+def test_settings_of_another_version_on_a_server_are_reported(tmp_path: Path) -> None:
     for open_database in opening("postgres", tmp_path, SCHEMA):
         database = open_database()
         with database.transaction() as db:

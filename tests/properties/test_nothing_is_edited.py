@@ -120,7 +120,7 @@ def test_every_parser_and_extractor_is_among_these() -> None:
 
 
 @pytest.mark.parametrize("name", [*PARSERS, *STEPS])
-def test_a_step_edits_nothing_of_what_it_is_given(name: str) -> None:
+def test_a_step_does_not_edit_its_input(name: str) -> None:
     step = {**PARSERS, **STEPS}[name]()
     for given in (documents(), nodes(), nodes(vectors=True)):
         if name not in PARSERS and isinstance(given[0], Document):
@@ -191,7 +191,7 @@ def test_every_postprocessor_is_among_these() -> None:
 
 
 @pytest.mark.parametrize("name", POSTPROCESSORS)
-def test_a_postprocessor_edits_nothing_of_what_it_is_given(name: str) -> None:
+def test_a_postprocessor_does_not_edit_its_input(name: str) -> None:
     made = POSTPROCESSORS[name]()
     given, bundle = (
         hits(),

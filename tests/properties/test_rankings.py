@@ -72,7 +72,7 @@ def test_later_passage_with_more_query_words_ranks_first() -> None:
     assert [(hit.node.id_, hit.score) for hit in found] == [("2", 3.0), ("1", 2.0), ("0", 1.0), ("3", 1.0)]
 
 
-def test_a_value_given_later_goes_before_one_given_in_part() -> None:
+def test_a_later_value_overrides_a_partial_one() -> None:
     from ragcore import PromptTemplate
 
     template = PromptTemplate("{tone}: {query_str}").partial_format(tone="calm")

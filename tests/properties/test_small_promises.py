@@ -26,7 +26,7 @@ DOCUMENTS = [
 ]
 
 
-def test_little_room_beside_the_metadata_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_metadata_that_leaves_little_room_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     told = {"title": " ".join(["word"] * 60)}
     splitter = SentenceSplitter(100, 0, tokenizer=str.split)
     splitter([Document("some text", metadata={"title": "short"})])
@@ -35,7 +35,7 @@ def test_little_room_beside_the_metadata_is_said(caplog: pytest.LogCaptureFixtur
     assert "39 tokens of 100" in caplog.text
 
 
-def test_progress_is_logged_where_it_is_asked_for(
+def test_progress_is_logged_on_request(
     caplog: pytest.LogCaptureFixture, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("files")
@@ -91,7 +91,7 @@ def test_a_prediction_takes_exactly_what_its_prompt_names() -> None:
         ("intfloat/e5-mistral-7b-instruct", "", ""),
     ],
 )
-def test_models_are_told_what_they_were_trained_with(name: str, asked: str, told: str) -> None:
+def test_models_get_the_instructions_of_their_training(name: str, asked: str, told: str) -> None:
     embedder = HuggingFaceEmbedding(name)
     assert (embedder.query_instruction, embedder.text_instruction) == (asked, told)
     own = HuggingFaceEmbedding(name, query_instruction="q", text_instruction="")

@@ -101,7 +101,7 @@ STATED: list[tuple[Callable[..., Any], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("made", "stated"), STATED, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_what_is_not_said_is_as_stated(made: Callable[..., Any], stated: dict[str, object]) -> None:
+def test_defaults_are_as_documented(made: Callable[..., Any], stated: dict[str, object]) -> None:
     parameters = inspect.signature(made).parameters
     fields = vars(made(ScriptedLLM())) if isinstance(made, type) and issubclass(made, BaseExtractor) else {}
     found = {

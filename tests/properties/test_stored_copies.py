@@ -195,7 +195,7 @@ def test_step_may_edit_its_input_and_the_cache_repeats_it(chosen: list[str], spl
     assert picture(pipeline.run(documents=[document()])) == first
 
 
-def test_a_step_of_an_index_may_edit_what_it_is_given() -> None:
+def test_a_transformation_may_edit_its_input() -> None:
     source = document()
     before = picture(source)
     index = VectorStoreIndex.from_documents(
@@ -206,7 +206,7 @@ def test_a_step_of_an_index_may_edit_what_it_is_given() -> None:
 
 
 @given(edits)
-def test_what_a_retriever_found_can_be_edited(chosen: list[str]) -> None:
+def test_retrieved_passages_can_be_edited(chosen: list[str]) -> None:
     given_nodes = nodes()
     for node in given_nodes:
         node.embedding = None

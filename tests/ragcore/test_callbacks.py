@@ -64,7 +64,7 @@ def ask_index(mode: str) -> None:
 
 
 @pytest.mark.parametrize(("mode", "kinds"), [("compact", COMPACT), ("refine", REFINE)])
-def test_a_question_is_told_as_events_in_their_order(mode: str, kinds: list[str]) -> None:
+def test_a_question_sends_its_events_in_order(mode: str, kinds: list[str]) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     heard(debug)
     ask_index(mode)

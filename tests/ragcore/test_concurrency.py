@@ -180,7 +180,7 @@ def test_the_loop_goes_on_while_a_method_waits() -> None:
     assert asyncio.run(both()) == "done"
 
 
-def test_a_batch_of_coroutines_begins_when_the_one_before_has_ended() -> None:
+def test_a_batch_of_coroutines_begins_after_the_one_before() -> None:
     running: list[int] = []
     most: list[int] = []
 

@@ -152,7 +152,7 @@ def test_a_failing_call_fails_the_whole_step() -> None:
     assert [dict(each.metadata) for each in given] == [{}, {}, {}]
 
 
-def test_numbers_that_cannot_work_are_said_at_once() -> None:
+def test_invalid_numbers_are_reported_at_once() -> None:
     llm = ScriptedLLM()
     for make in (
         lambda: TitleExtractor(llm, nodes=0),
@@ -177,7 +177,7 @@ def test_a_model_reads_the_metadata_that_the_mode_says() -> None:
     assert seen == {None: [True, False], MetadataMode.EMBED: [True, True], MetadataMode.NONE: [False, False]}
 
 
-def test_nodes_are_edited_in_place_only_where_that_is_wanted() -> None:
+def test_nodes_are_edited_only_with_in_place() -> None:
     for in_place in (False, True):
         passage = TextNode("x")
         (found,) = KeywordExtractor(ScriptedLLM(["a"]), in_place=in_place)([passage])

@@ -47,7 +47,7 @@ def test_a_reader_answers_a_question_about_what_it_loads() -> None:
     assert set(tool.metadata.get_parameters_dict()["properties"]) == {"texts", "query_str"}
 
 
-def test_one_tool_loads_and_the_other_searches_all_that_was_loaded() -> None:
+def test_one_tool_loads_and_the_other_searches_what_it_loaded() -> None:
     birds = spec("At dawn [1].", name="birds")
     load, read = birds.to_tool_list()
     assert (load.metadata.name, read.metadata.name) == ("birds", "read_birds")

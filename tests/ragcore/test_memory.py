@@ -112,7 +112,7 @@ def test_sent_messages_are_the_longest_valid_end_that_fits(messages: list[ChatMe
         ]
 
 
-def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
+def test_memory_converts_to_plain_values_and_back() -> None:
     messages = [ChatMessage(USER, "hé"), ChatMessage(ASSISTANT, "", "bot", {"tool_calls": [{"id": "1"}]})]
     memory = ChatMemoryBuffer(77, messages, words, chat_store_key="ada")
     for back in (
@@ -126,7 +126,7 @@ def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
         assert memory.get_all() == messages
 
 
-def test_the_caller_s_lists_are_neither_kept_nor_given_out() -> None:
+def test_lists_are_copied_on_the_way_in_and_out() -> None:
     given = list(FOUR_TURNS)
     memory = ChatMemoryBuffer(100, given, words)
     memory.put(ChatMessage(USER, "more"))
@@ -141,7 +141,7 @@ def test_the_caller_s_lists_are_neither_kept_nor_given_out() -> None:
     assert memory.get() == memory.get_all() == []
 
 
-def test_messages_put_together_stay_together_and_none_is_lost() -> None:
+def test_messages_of_one_call_stay_together_and_none_is_lost() -> None:
     memory = ChatMemoryBuffer(10, count=words)
 
     def talk(name: str) -> None:
@@ -168,7 +168,7 @@ def test_a_limit_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (None, 1, 1), (50, 1000, 50)]
 )
-def test_the_limit_is_three_quarters_of_the_window_unless_given(
+def test_the_default_limit_is_three_quarters_of_the_window(
     limit: int | None, window: int | None, expected: int
 ) -> None:
     llm = None if window is None else ScriptedLLM(context_window=window)
@@ -305,7 +305,7 @@ def test_restored_conversation_is_summarised_by_the_model() -> None:
         assert back.get() == back.get_all() == [summary("They met and ate."), *FOUR_TURNS[4:]]
 
 
-def test_what_is_said_while_a_summary_is_made_is_kept() -> None:
+def test_messages_during_a_summary_are_remembered() -> None:
     more = ChatMessage(USER, "meanwhile")
 
     def reply(_: object) -> str:
@@ -396,7 +396,7 @@ def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
     )
 
 
-def test_other_memories_add_what_they_find_and_what_is_not_in_the_conversation_already() -> None:
+def test_other_memories_add_messages_new_to_the_conversation() -> None:
     earlier = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
     earlier.put(*BIRDS)
     memory = SimpleComposableMemory.from_defaults(ChatMemoryBuffer(), [earlier])

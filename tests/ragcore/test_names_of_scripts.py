@@ -96,7 +96,7 @@ def test_an_index_names_its_passages_in_order() -> None:
     assert table["fish"] == {"a", "b"}
 
 
-def test_objects_are_found_through_any_index_and_mapping() -> None:
+def test_objects_are_retrieved_with_any_index_and_mapping() -> None:
     mapping = SimpleObjectNodeMapping.from_objects(["a", "b"])
     index = ObjectIndex.from_objects(["a", "b"], mapping, index_cls=SummaryIndex)
     index.insert_object("c")
@@ -223,7 +223,7 @@ def test_nodes_name_their_kind_and_vector() -> None:
     assert NodeWithScore(node).get_embedding() == NodeWithScore(node).embedding == [1.0]
 
 
-def test_a_document_store_is_kept_in_a_file(tmp_path: Path) -> None:
+def test_a_document_store_persists_in_a_file(tmp_path: Path) -> None:
     store, path = SimpleDocumentStore(), tmp_path / "docstore.json"
     store.add_documents([Document("Boats.", "d"), TextNode("Red.", "n", ref_doc_id="d")])
     store.persist(path)
@@ -308,7 +308,7 @@ def test_a_point_of_a_cache_is_no_part_of_what_is_sent() -> None:
     assert point.cache_control.ttl == "5m"
 
 
-def test_parsers_and_splitters_of_langchain_are_taken_by_what_they_do() -> None:
+def test_langchain_parsers_and_splitters_need_only_their_methods() -> None:
     class Commas:
         def get_format_instructions(self) -> str:
             return "Separate by commas."

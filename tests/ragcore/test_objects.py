@@ -33,7 +33,7 @@ def rename(old: str, new: str) -> str:
 TOOLS: list[BaseTool] = [FunctionTool.from_defaults(fn) for fn in (multiply, weather, rename)]
 
 
-def test_tools_are_found_by_name_and_description_the_best_first() -> None:
+def test_tools_are_retrieved_by_name_and_description() -> None:
     retriever = ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER).as_retriever(similarity_top_k=1)
     assert isinstance(retriever, ObjectRetriever)
     assert retriever.retrieve("Is there wind and rain in the city?") == [TOOLS[1]]

@@ -408,7 +408,7 @@ def test_a_pipeline_and_two_indexes_share_a_store_of_ones_own() -> None:
         as_store({})
 
 
-def test_a_store_is_asked_under_both_names() -> None:
+def test_a_store_answers_under_both_names() -> None:
     store = SimpleVectorStore()
     assert isinstance(store, LlamaIndexMethods)
     nodes = [

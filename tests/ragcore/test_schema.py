@@ -56,7 +56,7 @@ def test_each_mode_shows_the_metadata_that_is_not_hidden_from_it(
     assert item.get_content("all") == item.get_content(MetadataMode.ALL)  # type: ignore[arg-type]
 
 
-def test_text_without_visible_metadata_is_shown_as_it_is() -> None:
+def test_text_without_visible_metadata_is_unchanged() -> None:
     node = TextNode("  a \n", metadata={"k": "v"}, excluded_llm_metadata_keys=("k",))
     assert node.get_content(MetadataMode.LLM) == "  a \n"
     assert node.get_content(MetadataMode.ALL) == "k: v\n\n  a"  # with metadata the whole is stripped
@@ -68,7 +68,7 @@ def test_a_template_says_how_text_and_metadata_are_laid_out() -> None:
     assert document.get_content(MetadataMode.ALL) == "[a=1, b=None] words"
 
 
-def test_a_template_may_be_given_in_its_parts() -> None:
+def test_a_template_may_be_set_in_parts() -> None:
     parts = {"text_template": "[{metadata_str}] {content}", "metadata_template": "{key}={value}"}
     for separator in ("metadata_separator", "metadata_seperator"):
         document = Document("words", metadata={"a": 1, "b": 2}, **parts, **{separator: "::"})
@@ -93,7 +93,7 @@ def test_the_metadata_and_the_text_can_be_had_by_themselves() -> None:
     assert (hit.get_text(), hit.id_) == ("text", "n")
 
 
-def test_a_passage_can_be_made_to_stand_for_something_else() -> None:
+def test_a_passage_can_refer_to_another_object() -> None:
     node = TextNode(
         "text",
         "n",
@@ -191,7 +191,7 @@ def test_edited_node_has_the_hash_of_its_current_content() -> None:
         QueryBundle("why?").query_str = "how?"  # type: ignore[misc]
 
 
-def test_nodes_made_of_the_same_values_have_nothing_in_common() -> None:
+def test_nodes_of_the_same_values_share_no_state() -> None:
     metadata, hidden = {"tags": ["a"]}, ["tags"]
     first, second = Document("t", metadata=metadata), TextNode("t")
     second.metadata, second.excluded_llm_metadata_keys = first.metadata, hidden
@@ -339,7 +339,7 @@ def test_response_has_metadata_and_beginning_of_each_source() -> None:
     assert response.get_formatted_sources(8) == "> Source (Doc id: n): abcdefgh"
 
 
-def test_a_role_may_be_given_as_its_text_and_must_be_one() -> None:
+def test_a_role_may_be_text_and_must_exist() -> None:
     assert ChatMessage(role="assistant", content="Yes.") == ChatMessage(MessageRole.ASSISTANT, "Yes.")  # type: ignore[arg-type]
     assert str(ChatMessage(role="assistant", content="Yes.")) == "assistant: Yes."  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="teacher"):

@@ -262,7 +262,7 @@ def calling(arguments: str) -> Generation:
     return Generation("", Usage(0, 0), (call,))
 
 
-def test_a_model_that_calls_functions_is_made_to_call_one() -> None:
+def test_a_function_calling_model_must_call_a_function() -> None:
     reply = calling(json.dumps({"selections": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}]}))
     llm = ScriptedLLM([reply, reply], is_function_calling_model=True)
     assert PydanticMultiSelector.from_defaults(llm, embed_model=HashEmbedding()).select(
@@ -277,7 +277,7 @@ def test_a_model_that_calls_functions_is_made_to_call_one() -> None:
     ] * 2
 
 
-def test_a_model_that_does_not_is_asked_in_words() -> None:
+def test_other_models_select_in_words() -> None:
     llm = ScriptedLLM(["2"])
     assert PydanticSingleSelector(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).ind == 1
     assert llm.calls[0].call.tools == ()
@@ -300,7 +300,7 @@ def test_the_kind_of_selector_follows_from_the_model() -> None:
         ),
     ).map(json.dumps)
 )
-def test_whatever_is_said_something_that_exists_is_selected(reply: str) -> None:
+def test_any_reply_selects_an_existing_choice(reply: str) -> None:
     result = multi(reply).select(TOOLS, QUESTION)
     assert result.inds
     assert set(result.inds) <= {0, 1, 2}
@@ -316,7 +316,7 @@ def test_a_name_that_several_choices_have_names_none_of_them() -> None:
     assert read_selections('{"choice": "tool"}', [Choice(1, "", "tool"), Choice(2, "", "tool")]) == []
 
 
-def test_choices_after_each_other_are_all_taken() -> None:
+def test_consecutive_choices_are_all_selected() -> None:
     choices = [Choice(number, "text") for number in (1, 2, 3)]
     assert read_selections('{"choice": 3, "reason": "a"}\n{"choice": 1, "reason": "b"}', choices) == [
         (3, "a"),

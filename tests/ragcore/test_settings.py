@@ -44,7 +44,7 @@ def _settings_as_they_were() -> Iterator[None]:
         setattr(Settings, name, value)
 
 
-def test_nothing_said_means_what_needs_no_server_and_no_download() -> None:
+def test_the_defaults_need_no_server_and_no_download() -> None:
     found = services()
     assert isinstance(found.embed_model, HuggingFaceEmbedding)
     assert found.embed_model.name == HuggingFaceEmbedding().name
@@ -85,7 +85,7 @@ def test_settings_apply_to_what_is_built_later_and_not_earlier() -> None:
     assert load_index_from_storage(after.storage_context).embed_model is Settings.embed_model
 
 
-def test_what_is_given_goes_before_settings() -> None:
+def test_arguments_override_settings() -> None:
     Settings.embed_model = HashEmbedding(8)
     Settings.llm = ExtractiveLLM(HashEmbedding(8))
     llm, embedder, splitter = ExtractiveLLM(HashEmbedding(8)), HashEmbedding(16), TokenTextSplitter()

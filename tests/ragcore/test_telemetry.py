@@ -134,7 +134,7 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
         assert tool[conventions.GEN_AI_TOOL_CALL_RESULT] == "a secret result"
 
 
-def test_why_a_call_ended_is_told(exporter: InMemorySpanExporter, texts: bool) -> None:
+def test_the_finish_reason_of_a_call_is_sent(exporter: InMemorySpanExporter, texts: bool) -> None:
     for said, name in (("short", "done"), ("a b c", "cut")):
         generation = Generation(said, Usage(1, 1), cut_short=name == "cut")
         ScriptedLLM([generation], model_name=name).generate(ASK)
@@ -207,7 +207,7 @@ def test_unfinished_stream_has_no_finish_reason(exporter: InMemorySpanExporter, 
         assert finish_reason(attributes) == "cancelled"  # every message must have one
 
 
-def test_questions_are_told_where_they_were_asked(exporter: InMemorySpanExporter, texts: bool) -> None:
+def test_questions_are_sent_in_their_spans(exporter: InMemorySpanExporter, texts: bool) -> None:
     with span("query", question="why"), span("retrieve", retriever="bm25", question="why not"):
         pass
     found = sent(exporter)

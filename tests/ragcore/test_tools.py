@@ -34,7 +34,7 @@ def int_mult(a: int, b: int) -> int:
     return a * b
 
 
-def test_a_function_is_told_to_a_model_as_the_walkthrough_shows() -> None:
+def test_a_functions_schema_is_as_in_the_walkthrough() -> None:
     assert FunctionTool.from_defaults(fn=int_mult).metadata.to_openai_tool() == {
         "type": "function",
         "function": {
@@ -194,7 +194,7 @@ def test_the_decorator_makes_a_tool_with_and_without_arguments() -> None:
     assert named(a=3).tool_name == "other"
 
 
-def test_what_is_given_goes_before_what_the_function_says() -> None:
+def test_arguments_override_the_functions_own_description() -> None:
     class Two(BaseModel):
         a: int
         b: int = 7
@@ -369,7 +369,7 @@ class Engine:
         ({"who": "Ada", "n": 1}, '{"who": "Ada", "n": 1}'),
     ],
 )
-def test_a_query_engine_is_asked_the_one_text(arguments: dict[str, Any], question: str) -> None:
+def test_a_query_engine_tool_passes_its_only_argument(arguments: dict[str, Any], question: str) -> None:
     engine = Engine(HITS)
     output = run_tool(QueryEngineTool.from_defaults(engine), arguments)
     assert engine.asked == [question]

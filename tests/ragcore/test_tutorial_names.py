@@ -155,7 +155,7 @@ def test_overflowing_messages_go_to_the_blocks_in_whole_turns() -> None:
     assert memory.session_id == "s"
 
 
-def test_blocks_are_shown_in_the_systems_message_or_the_users() -> None:
+def test_blocks_go_into_the_system_or_user_message() -> None:
     for method, roles in ((InsertMethod.SYSTEM, ["system", "user"]), (InsertMethod.USER, ["user"])):
         memory = Memory.from_defaults(
             memory_blocks=[StaticMemoryBlock(static_content="Ada")], insert_method=method
@@ -174,7 +174,7 @@ def test_facts_are_noted_and_condensed_by_a_model() -> None:
     assert block.facts == ["Ada: London, cat."]
 
 
-def test_earlier_messages_are_found_by_meaning() -> None:
+def test_earlier_messages_are_retrieved_by_meaning() -> None:
     block = VectorMemoryBlock(embed_model=HashEmbedding(), similarity_top_k=1)
     for text in ("My cat is called Tom", "The weather in London"):
         asyncio.run(block.aput([user(text)]))

@@ -84,7 +84,7 @@ def test_only_the_documents_that_were_chosen_count(library: Library) -> None:
         library.answer(Ask("?", chat_mode=None, file_ids=(waiting,)))
 
 
-def test_what_needs_no_document_waits_for_none(library: Library) -> None:
+def test_a_message_that_needs_no_document_waits_for_none(library: Library) -> None:
     ask = Ask("Good morning", chat_mode="simple")
     queue(library, "a.txt")
     assert count_unread(library.files, ask) == 0

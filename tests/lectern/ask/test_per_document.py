@@ -77,7 +77,7 @@ def test_bracketed_number_in_a_file_name_cites_nothing() -> None:
     assert page.count(">[1]</a>") == page.count(">[2]</a>") == 1
 
 
-def test_an_answer_that_cites_nothing_is_told_apart() -> None:
+def test_an_answer_without_citations_has_its_own_outcome() -> None:
     answer = each(UnlockedLLM(lambda call: "It is blue."))
     str(answer)
     assert [row.found for row in answer.rows] == ["uncited"] * 3

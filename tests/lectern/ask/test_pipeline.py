@@ -68,7 +68,7 @@ def test_chosen_passages_come_in_their_order_without_a_search(library: Library) 
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0", "n4"]
 
 
-def test_chosen_passages_that_are_gone_are_left_out_and_named(library: Library) -> None:
+def test_deleted_chosen_passages_are_skipped_and_named(library: Library) -> None:
     answer = library.answer(Ask(QUESTION, chat_mode=None, node_ids=("n3", "was", "n0", "is-no-more"))).whole()
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0"]
     assert answer.trace is not None

@@ -46,9 +46,7 @@ def marks(text: str) -> list[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @given(count=st.integers(1, 30), words=st.integers(1, 60), window=st.integers(400, 2000))
-def test_every_passage_is_shown_exactly_once_and_is_covered(
-    mode: ResponseMode, count: int, words: int, window: int
-) -> None:
+def test_every_passage_is_sent_exactly_once(mode: ResponseMode, count: int, words: int, window: int) -> None:
     llm = word_llm(lambda call: "an answer", window)
     answer = reading(llm, mode, passages(count, words))
     str(answer)
@@ -156,7 +154,7 @@ def test_a_reply_without_an_answer_is_known(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"]
 )
-def test_a_reply_with_an_answer_is_not_taken_for_nothing(reply: str) -> None:
+def test_a_reply_with_an_answer_does_not_count_as_nothing(reply: str) -> None:
     assert not says_nothing(reply)
 
 

@@ -156,7 +156,7 @@ def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Li
     assert len(questions) > 1
 
 
-def test_a_model_is_asked_for_questions_in_the_persons_own_words(
+def test_a_model_writes_questions_with_the_persons_prompt(
     open_library: Callable[..., Library],
 ) -> None:
     llm = ScriptedLLM(["Who built the Penrose Tower?"])
@@ -196,7 +196,7 @@ def list_questions(text: str) -> list[str]:
     return candidates(store, "d")
 
 
-def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
+def test_long_or_passing_remarks_are_not_suggested() -> None:
     questions = list_questions(
         f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. "
         "The rest was a stair. "

@@ -62,7 +62,7 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     assert [step.facts for step in read_trace.spans("llm")] == [{"reply": "It was Ada."}]
 
 
-def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:
+def test_an_ask_of_an_earlier_version_has_the_same_meaning() -> None:
     kept = (
         '{"question": "Who?", "chat_mode": null, "response_mode": "refine", "top_k": 3, "file_ids": '
         '["f"], "extractive": true}'
@@ -71,7 +71,7 @@ def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:
     assert Ask.from_json('{"question": "Who?"}') == Ask("Who?")
 
 
-def test_a_failure_is_kept_with_what_was_said_before_it(conversations: Conversations) -> None:
+def test_a_failure_is_stored_with_the_text_before_it(conversations: Conversations) -> None:
     answer = conversations.begin(conversations.create().id, Ask("Who?"))
     problem = Problem("The server is gone.", "Start it.", retryable=True)
     conversations.write(answer.id, text="It was", state="failed", problem=problem)
@@ -193,7 +193,7 @@ def test_deleting_a_conversation_deletes_its_messages(conversations: Conversatio
     assert conversations.message(answer.id) is None
 
 
-def test_all_are_deleted_whatever_they_were_asked_for(conversations: Conversations) -> None:
+def test_all_kinds_of_conversations_are_deleted(conversations: Conversations) -> None:
     answers = [conversations.begin(conversations.create(kind).id, Ask("Who?")) for kind in get_args(Kind)]
     conversations.delete_all()
     assert not any(conversations.all(kind) for kind in get_args(Kind))
@@ -237,9 +237,7 @@ def test_messages_stay_in_order_when_the_clock_is_set_back(
 @pytest.mark.parametrize(
     ("words", "found"), [("50%", True), ("5_%", False), ("a!b", True), ("%", True), ("'", False)]
 )
-def test_what_is_searched_for_is_taken_as_it_stands(
-    conversations: Conversations, words: str, found: bool
-) -> None:
+def test_a_search_term_is_matched_literally(conversations: Conversations, words: str, found: bool) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("Is 50% of a!b more?"))
     assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
@@ -347,7 +345,7 @@ def with_turns(conversations: Conversations, *turns: str) -> tuple[str, list[str
     return talk.id, answers
 
 
-def test_a_duplicate_has_all_that_was_said_and_goes_its_own_way(conversations: Conversations) -> None:
+def test_a_duplicate_has_all_messages_and_is_independent(conversations: Conversations) -> None:
     talk, _ = with_turns(conversations, "Who?", "When?")
     made = conversations.duplicate(talk)
     assert made.title == "Who? (2)"

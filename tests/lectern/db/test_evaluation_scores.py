@@ -32,19 +32,19 @@ def test_the_place_of_the_first_right_passage_makes_the_scores() -> None:
     assert right == (False, True, True)
 
 
-def test_nothing_right_and_nothing_found_score_nothing() -> None:
+def test_no_relevant_and_no_retrieved_passage_score_nothing() -> None:
     question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
     for passages in ((make_hit("b.pdf"),), ()):
         assert scores(question, *passages) == {"hit_rate": 0.0, "mrr": 0.0, "ndcg": 0.0}
 
 
-def test_of_several_wanted_documents_each_counts_once() -> None:
+def test_each_of_several_relevant_documents_counts_once() -> None:
     question = Question("Who?", expected=(ExpectedSource("a.pdf"), ExpectedSource("b.pdf")))
     got = scores(question, make_hit("a.pdf"), make_hit("a.pdf"), make_hit("b.pdf"))
     assert got["ndcg"] == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3)))
 
 
-def test_a_passage_must_lie_on_a_wanted_page() -> None:
+def test_a_passage_must_lie_on_a_relevant_page() -> None:
     question = Question("Who?", expected=(ExpectedSource("a.pdf", ("4", "5")),))
     assert scores(question, make_hit("a.pdf", pages=("3",)))["hit_rate"] == 0
     assert scores(question, make_hit("a.pdf", pages=("3", "4")))["hit_rate"] == 1

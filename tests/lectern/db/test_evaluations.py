@@ -110,7 +110,7 @@ def test_stopped_run_keeps_its_results_and_accepts_no_more(kept: Evaluations) ->
     assert (read.state, read.done) == ("stopped", 1)
 
 
-def test_a_failure_is_kept_in_words_until_it_goes_on(kept: Evaluations) -> None:
+def test_a_failure_has_a_message_until_the_evaluation_resumes(kept: Evaluations) -> None:
     made = kept.add_set("Towers", [WHO])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
     kept.end_run(run.id, "failed", Problem("The server is gone.", "Start it."))

@@ -57,7 +57,7 @@ def test_it_goes_with_its_answer(open_database: Callable[[], Database]) -> None:
         feedback.give(answer, Verdict(True))
 
 
-def test_a_long_word_is_kept_as_far_as_there_is_room(open_database: Callable[[], Database]) -> None:
+def test_a_long_comment_is_cut_to_the_available_length(open_database: Callable[[], Database]) -> None:
     database = open_database()
     talk, (answer,) = answers(database, "Who?")
     Feedback(database).give(answer, Verdict(True, "a\ud800" * WORD_CHARS))
@@ -81,7 +81,7 @@ def test_a_copy_of_the_library_has_it_and_replaces_none(tmp_path: Path) -> None:
     there.close()
 
 
-def test_an_answer_that_is_given_anew_has_none(tmp_path: Path) -> None:
+def test_a_rewritten_answer_has_no_feedback(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding(8))
     runs = AnswerRuns(library)
     talk = library.conversations.create()

@@ -49,7 +49,7 @@ def test_newest_note_comes_first_and_other_processes_see_it(open_database: Calla
     assert len(notes) == 2
 
 
-def test_the_same_is_kept_once_also_after_it_was_edited(notes: Notes) -> None:
+def test_the_same_note_is_saved_once_even_after_an_edit(notes: Notes) -> None:
     assert notes.keep("Ada [1].", [QUOTE], question="Who?")
     assert not notes.keep("Ada [1].", [QUOTE], question="Who?")
     notes.edit(notes.all()[0].id, "Ada, in 1890 [1].")
@@ -80,7 +80,7 @@ def test_note_edit_changes_only_text_and_refuses_empty_or_gone(notes: Notes) -> 
         notes.edit(kept.id, "Ada")
 
 
-def test_a_deleted_note_is_put_back_in_its_place(notes: Notes) -> None:
+def test_a_deleted_note_is_restored_in_its_position(notes: Notes) -> None:
     for text in ("one", "two", "three"):
         notes.keep(text, [QUOTE])
     two = notes.all()[1]

@@ -31,7 +31,7 @@ def versions(open_database: Callable[[], Database]) -> PromptVersions:
     return PromptVersions(open_database(), clock=lambda: 7.0)
 
 
-def test_the_newest_version_is_used_and_every_one_is_kept(
+def test_the_newest_version_is_used_and_all_are_stored(
     versions: PromptVersions, open_database: Callable[[], Database]
 ) -> None:
     assert versions.current() == {}

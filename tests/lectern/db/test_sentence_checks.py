@@ -37,7 +37,7 @@ def test_sentence_checks_are_shared_until_the_answer_is_deleted(database: Callab
     assert checks.of(talk.id) == {}
 
 
-def test_what_was_found_about_another_text_is_not_shown(database: Callable[[], Database]) -> None:
+def test_checks_of_another_text_are_not_displayed(database: Callable[[], Database]) -> None:
     here = database()
     conversations, checks = Conversations(here), Checks(here)
     talk = conversations.create()

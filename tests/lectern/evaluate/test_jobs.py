@@ -91,7 +91,7 @@ def test_question_set_without_a_model_asks_what_passages_answer(open_library: Ca
     assert library.evaluations.sets()[0].target_size == 4
 
 
-def test_a_set_made_by_a_model_has_its_words(open_library: Callable[..., Library]) -> None:
+def test_a_set_written_by_a_model_has_its_words(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(
         lambda call: (
             "1. Who built the tower?" if "tower" in str(call.variables) else "How many barrels are there?"
@@ -109,7 +109,7 @@ def test_an_empty_library_makes_no_questions(open_library: Callable[..., Library
         EvaluationJobs(open_library()).make_set("Mine", 2)
 
 
-def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[..., Library]) -> None:
+def test_scores_are_those_of_the_passages_and_answers(open_library: Callable[..., Library]) -> None:
     replies = {"faithfulness": "YES\nIt does.", "relevancy": "NO\nIt does not."}
     llm = ScriptedLLM(lambda call: replies.get(call.prompt.name, "Ada built it. [1]"))
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
@@ -228,7 +228,7 @@ def test_what_another_model_began_is_begun_anew_and_never_mixed(open_library: Ca
     assert [run.model for run in library.evaluations.runs(made.id)].count("second") == 2
 
 
-def test_what_a_killed_process_left_is_stopped_and_goes_on(
+def test_an_evaluation_of_a_killed_process_can_resume(
     open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = open_library(tower=TOWER)
@@ -258,7 +258,7 @@ def test_a_model_that_is_gone_ends_the_run_in_words(open_library: Callable[..., 
     assert failed.done == MAX_FAILURES - 1  # each with what went wrong
 
 
-def test_a_bug_is_said_in_words_and_leaves_nobody_waiting(
+def test_a_bug_is_reported_and_nobody_waits_for_it(
     open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_given: object, **_named: object) -> None:

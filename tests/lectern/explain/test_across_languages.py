@@ -96,7 +96,7 @@ def below_an_answer() -> None:
     across_languages(st.session_state.message)
 
 
-def test_a_press_has_the_index_made_for_every_language(
+def test_one_click_rebuilds_the_index_for_every_language(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resources, "library", lambda: library)

@@ -66,7 +66,7 @@ def test_neighbours_on_the_map_are_neighbours() -> None:
     assert (project(groups(40, 0)) == points).all()
 
 
-def test_more_vectors_than_are_laid_out_are_put_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_beyond_the_layout_are_placed_among_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.explain.tsne.SAMPLE", 60)
     assert share_near_own_group(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
 
@@ -78,7 +78,7 @@ def test_few_vectors_have_places_too(count: int) -> None:
     assert len(np.unique(points, axis=0)) == count
 
 
-def test_a_vector_that_has_a_place_is_put_there() -> None:
+def test_a_vector_with_a_known_position_is_placed_there() -> None:
     known = np.eye(12, 24, dtype=np.float32)
     points = np.random.default_rng(0).uniform(-1, 1, (12, 2)).astype(np.float32)
     assert place(known, known, points) == pytest.approx(points, abs=1e-6)
@@ -96,7 +96,7 @@ def test_tokens_and_owners_are_those_of_the_passages(library: Library) -> None:
     assert len(created.ids) == len(library.store) == len(created.points)
 
 
-def test_a_map_is_kept_as_it_was_made(library: Library, tmp_path: Path) -> None:
+def test_a_map_is_stored_as_it_was_drawn(library: Library, tmp_path: Path) -> None:
     created = look(library)
     write(created, tmp_path / "maps" / "a.npz")
     again = read(tmp_path / "maps" / "a.npz")

@@ -283,7 +283,7 @@ def test_a_follow_up_that_became_another_question(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_what_was_looked_at_is_said_to_have_been(library: Library) -> None:
+def test_a_passage_of_the_answer_is_reported_as_used(library: Library) -> None:
     missed = why(library, ON_ITS_OWN, "forty metres")
     assert (missed.cause, missed.rank) == (Cause.USED, 1)
 
@@ -301,7 +301,7 @@ def test_missed_long_passage_names_the_page_of_its_sentence(library: Library, ex
     assert missed.source.text.startswith("A cover.")
 
 
-def test_what_was_added_since_is_found_by_asking_again(library: Library) -> None:
+def test_passages_added_since_are_retrieved_by_a_new_answer(library: Library) -> None:
     message = answered(library, replace(ON_ITS_OWN, top_k=1))
     take_in(library, "Who built the tower? Who built the tower? Joan built the tower.", "joan.txt")
     missed = why_missed(library, message, "Joan built")

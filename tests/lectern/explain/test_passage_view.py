@@ -85,7 +85,7 @@ def test_stretch_names_its_first_and_last_page(library: Library, tmp_path: Path)
     assert window(library.store, library.files.all()[-1].id, 0).pages == ""
 
 
-def test_a_document_that_is_gone_is_said_to_be(library: Library) -> None:
+def test_a_deleted_document_is_reported(library: Library) -> None:
     with pytest.raises(UnknownDocumentError):
         window(library.store, "gone", 0)
 
@@ -104,7 +104,7 @@ def test_a_stretch_of_ten_megabytes_is_there_at_once(tmp_path: Path) -> None:
 
 
 @given(st.text("aB ß", max_size=30), st.text("aB", min_size=1, max_size=3), st.integers(0, 30))
-def test_words_are_found_behind_a_place_or_from_the_beginning(text: str, words: str, after: int) -> None:
+def test_words_match_after_a_position_or_from_the_start(text: str, words: str, after: int) -> None:
     places = [found.start() for found in re.finditer(f"(?=({re.escape(words)}))", text, re.IGNORECASE)]
     behind = [place for place in places if place >= after]
     assert find(text, words, after) == (behind or places or [None])[0]

@@ -189,7 +189,7 @@ def test_multi_page_passage_cites_the_page_of_its_first_quote(
     assert pages_of(f"{fell} [1]") == ["1"]
 
 
-def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(
+def test_a_sentence_is_marked_alone_on_its_own_page(
     open_library: Callable[..., Library], tmp_path: Path
 ) -> None:
     library = open_library()

@@ -338,7 +338,7 @@ def test_file_over_the_limit_fails_and_the_others_go_on(
         (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were already in your library."),
     ],
 )
-def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:
+def test_restored_parts_are_reported_in_words(copied: Copied, told: str) -> None:
     assert copied.taken_in == told
 
 
@@ -494,7 +494,7 @@ def test_copy_succeeds_while_files_are_deleted_and_replaced(
     assert contents(other)["changed.txt"][0][0] == "changed again."
 
 
-def test_a_copy_is_made_although_vectors_are_damaged(
+def test_a_backup_is_written_despite_damaged_vectors(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
     whole = contents(full)
@@ -522,7 +522,7 @@ def test_truncated_copy_or_another_version_is_refused_in_words(full: Library, tm
     assert len(full.files.all()) == 2
 
 
-def test_a_flipped_bit_is_found_and_what_was_whole_is_kept(
+def test_a_flipped_bit_is_detected_and_whole_files_restored(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
     write_copy(full, tmp_path / "copy.lectern")

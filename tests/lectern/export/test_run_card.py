@@ -97,7 +97,7 @@ def test_the_card_tells_the_whole_run(library: Library) -> None:
     assert "passages per answer (top k)3" in shown
 
 
-def test_nothing_in_it_runs_or_is_asked_for(library: Library) -> None:
+def test_nothing_in_the_card_runs_or_loads(library: Library) -> None:
     message = answered(library, Ask(f"Who? {HOSTILE}", chat_mode=None))
     card = Parsed(run_card(library, [message]))
     names = {tag for tag, _ in card.tags}
@@ -166,7 +166,7 @@ def test_a_failed_answer_has_a_card_too(tmp_path: Path) -> None:
     library.close()
 
 
-def test_a_deleted_document_is_said_to_be_gone(library: Library) -> None:
+def test_a_deleted_document_is_marked_as_deleted(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?", chat_mode=None))
     library.delete_file(library.files.all()[0].id)
     assert "deleted since" in run_card(library, [message])
@@ -216,7 +216,7 @@ def test_card_uses_the_screens_names_and_omits_unset_values(library: Library) ->
     assert not {"only these passages", "weight of meaning", "only these documents"} & set(cells)
 
 
-def test_the_reason_of_a_failure_is_said_in_the_readers_language(tmp_path: Path) -> None:
+def test_a_failures_reason_is_in_the_readers_language(tmp_path: Path) -> None:
     failing = ScriptedLLM([LLMServerError("The model is out of memory.", hint="Choose a smaller one.")])
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=failing)
     take_in(library, "The tower was built in 1871.", "tower.txt")

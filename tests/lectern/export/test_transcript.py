@@ -159,7 +159,7 @@ def test_tables_and_nested_marks_render_and_escapes_do_not_cite() -> None:
 
 
 @pytest.mark.parametrize("place", ["answer", "question", "title", "passage", "name", "word"])
-def test_nothing_of_what_was_said_or_read_runs_or_loads(place: str) -> None:
+def test_nothing_in_a_transcript_runs_or_loads(place: str) -> None:
     made = {
         "answer": transcript(NASTY),
         "question": transcript(question=NASTY),
@@ -198,7 +198,7 @@ def test_json_is_read_back_the_same(answer: str, question: str, title: str, text
 
 
 @given(answer=TEXT, question=TEXT, text=TEXT)
-def test_html_has_our_elements_only_whatever_is_said(answer: str, question: str, text: str) -> None:
+def test_html_has_only_our_elements_whatever_the_text(answer: str, question: str, text: str) -> None:
     page = Page(
         as_html(transcript(f"{answer}\n```\n{answer}", question=question, sources=(source(1, text),)))
     )
@@ -228,7 +228,7 @@ def test_the_price_and_the_rows_of_an_answer_are_read_back() -> None:
     assert from_json(as_json(made)) == made
 
 
-def test_a_failure_is_read_back_and_told() -> None:
+def test_a_failure_is_read_back_and_reported() -> None:
     failed = Message(
         "a1",
         "c1",

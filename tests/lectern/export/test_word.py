@@ -133,7 +133,7 @@ def test_our_reader_extracts_question_answer_and_sources(tmp_path: Path, questio
         assert part in text
 
 
-def test_what_goes_from_right_to_left_is_set_so() -> None:
+def test_rtl_text_is_typeset_from_the_right() -> None:
     arabic, english = word("سنة 1890 **Ada**\n\nIn Arabic: سنة").paragraphs
     assert arabic._p.pPr.find(qn("w:bidi")) is not None
     assert all(run.font.rtl for run in arabic.runs)

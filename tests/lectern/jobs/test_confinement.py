@@ -134,7 +134,7 @@ def test_nothing_is_changed_outside_the_scratch_folder(attack: Attack, tmp_path:
 
 
 @filtered
-def test_no_socket_is_made_by_native_code(attack: Attack) -> None:
+def test_native_code_cannot_open_a_socket(attack: Attack) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         answer = attack(
             "kinds = [(kind, form) for kind in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX) for "
@@ -281,7 +281,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("line", FORGERIES.values(), ids=FORGERIES.keys())
-def test_no_answer_is_left_for_the_next_file(line: str, attack: Attack, tmp_path: Path) -> None:
+def test_no_result_remains_for_the_next_file(line: str, attack: Attack, tmp_path: Path) -> None:
     code = (
         f"if path.name == 'good.txt':\n    return Document(path.read_text())\n{PIPE}head = "
         f"{FORGED % b'[]'!r}\n"
@@ -322,7 +322,7 @@ def test_hijacked_reader_cannot_kill_or_stop_its_parent(attack: Attack) -> None:
 
 
 @filtered
-def test_limits_and_priorities_of_other_processes_are_left_alone(attack: Attack) -> None:
+def test_limits_and_priorities_of_others_do_not_change(attack: Attack) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         number = {"x86_64": 302, "aarch64": 261}[platform.machine()]
         answer = attack(
@@ -360,7 +360,7 @@ def test_limits_cannot_be_raised_and_a_large_file_is_not_written(attack: Attack)
     assert json.loads(answer.text) == ["refused"] * 4 + ["EFBIG"]
 
 
-def test_a_member_that_lies_elsewhere_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_outside_the_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = secret(tmp_path / "outside.txt")
     start = tmp_path / "start"
     start.mkdir()

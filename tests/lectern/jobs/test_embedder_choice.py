@@ -55,7 +55,7 @@ def test_the_language_of_the_first_reader_decides(library: Library, language: st
     assert embed_model(library) == chosen
 
 
-def test_a_library_with_passages_is_left_as_it_is(library: Library) -> None:
+def test_a_library_with_passages_does_not_change(library: Library) -> None:
     read(library, ENGLISH)
     library.suit_reader("de")
     assert embed_model(library) == BUILT_IN

@@ -247,7 +247,7 @@ def test_total_time_is_shared_by_workers_and_covers_the_longest() -> None:
     assert seconds_left([row(Stage.READING, 40.0), row(Stage.EMBEDDING, 2.0)]) == 40.0
 
 
-def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Path) -> None:
+def test_files_of_a_dead_worker_are_queued_and_named(files: Files, tmp_path: Path) -> None:
     names = ("mine.txt", "others.txt", "another machine's.txt")
     mine, others, elsewhere = (files.add(given(tmp_path, name), name).file for name in names)
     for worker in ("12-web-a", "123-web-a", "12-web-1-a"):
@@ -258,7 +258,7 @@ def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Pat
     assert files.get(elsewhere.id).stage is Stage.READING  # type: ignore[union-attr]
 
 
-def test_what_a_dead_worker_was_asked_to_stop_is_stopped(files: Files, tmp_path: Path) -> None:
+def test_a_stop_request_outlives_a_dead_worker(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("12-web-a")
     files.queue.stop(file.id)
@@ -298,7 +298,7 @@ def test_jobs_of_ended_local_processes_are_queued_again(files: Files, tmp_path: 
     assert stages == [Stage.QUEUED, Stage.READING, Stage.READING, Stage.READING]
 
 
-def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
+def test_an_abandoned_file_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.give_up(file.id, DamagedFileError("notes.txt is damaged."))
     assert files.queue.claim("w") is None

@@ -187,7 +187,7 @@ def test_empty_and_oversized_files_are_refused_without_a_trace(files: Files, tmp
     assert list(tmp_path.glob("given-*")) == []
 
 
-def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -> None:
+def test_a_failed_file_is_read_when_it_is_added_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("w")
     files.claimed.fail(file.id, "w", DamagedFileError("notes.txt is damaged."))
@@ -250,7 +250,7 @@ def test_version_arriving_as_the_last_becomes_ready_is_stored(in_folder: Files, 
     assert newer.read_text("utf-8") == "new"
 
 
-def test_the_password_is_kept_only_where_pages_are_drawn_with_it(files: Files, tmp_path: Path) -> None:
+def test_the_password_is_stored_only_to_draw_pages(files: Files, tmp_path: Path) -> None:
     kept = {}
     for name in ("secret.pdf", "secret.docx"):
         file = files.add(given(tmp_path, name), name).file

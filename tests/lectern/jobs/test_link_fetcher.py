@@ -67,7 +67,7 @@ def test_link_becomes_a_file_and_a_changed_page_replaces_it(library: Library, si
     assert "Herbst" in library.store.document(file.id).text
 
 
-def test_a_page_that_is_there_already_is_said_to_be(library: Library, site: Site) -> None:
+def test_a_page_that_is_in_the_library_is_reported(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
     for _ in range(2):
         library.intake.add_link(link, anywhere=True)

@@ -80,7 +80,7 @@ def run(library: Library, embedder: HashEmbedding | None = None) -> None:
         pass
 
 
-def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> None:
+def test_the_estimated_changes_are_about_right(library: Library) -> None:
     plan = library.rebuilds.plan(chunk_size=48, chunk_overlap=8)
     assert plan.changes == ("passage length: 16 → 48 tokens", "overlap: 0 → 8 tokens")
     assert plan.passages_now == len(library.store) == 180
@@ -166,7 +166,7 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
         ]
 
 
-def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library) -> None:
+def test_vectors_of_unchanged_passages_are_reused(library: Library) -> None:
     library.rebuilds.start(chunk_size=17)
     counting = Counting()
     run(library, counting)
@@ -174,7 +174,7 @@ def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library)
     assert len(counting.texts) < 60
 
 
-def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
+def test_the_work_of_a_killed_worker_resumes_where_it_was(library: Library) -> None:
     add(library, paragraphs(400, "crane"), "crane.txt")
     run(library)
     library.rebuilds.start(chunk_size=40)
@@ -192,7 +192,7 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     assert sorted(first.texts + second.texts) == sorted(whole.texts)
 
 
-def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
+def test_a_rebuild_is_stopped_resumed_and_abandoned(library: Library) -> None:
     class Stopping(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             library.store.versions.stop()
@@ -249,7 +249,7 @@ def test_remaining_time_counts_progress_within_the_document(library: Library) ->
     assert told[-1][0] < 0.3 * told[0][0]
 
 
-def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
+def test_vectors_of_an_abandoned_index_are_deleted(library: Library) -> None:
     add(library, paragraphs(400, "crane"), "crane.txt")
     run(library)
     library.rebuilds.start(chunk_size=40)

@@ -218,7 +218,7 @@ def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_p
             os.kill(pids[0], 0)
 
 
-def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(
+def test_our_own_failure_is_not_reported_as_a_bad_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text("import ragcore.readers.registry as r\ndel r.read_file\n")
@@ -246,7 +246,7 @@ def test_plain_text_loads_nothing_of_other_formats(monkeypatch: pytest.MonkeyPat
     assert imported - sys.stdlib_module_names == {"org", "lectern", "ragcore"}
 
 
-def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str], Path]) -> None:
+def test_output_of_a_parser_does_not_count_as_progress(hostile: Callable[[str], Path]) -> None:
     path = hostile(
         "import os\nfrom ragcore.schema import Document\nprint('two words', flush=True)\nos.write(1, "
         "b'7 3\\n')\n"

@@ -205,7 +205,7 @@ def test_every_row_of_a_query_says_what_its_values_are(
 @pytest.mark.parametrize(
     "sql", ["DELETE FROM peaks", "SELECT 1; DELETE FROM peaks", "PRAGMA query_only = OFF", "", "WITH x AS"]
 )
-def test_only_what_reads_is_asked_of_a_database(
+def test_a_database_gets_only_reading_statements(
     library: Library, tmp_path: Path, database: str, sql: str
 ) -> None:
     before = (tmp_path / "data" / "peaks.db").read_bytes()
@@ -307,7 +307,7 @@ def test_checked_database_address_is_the_one_connected_to(
 
 # pg8000 leaves its socket to the collector
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_database_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_database_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pg8000")
     monkeypatch.setattr("ragcore.readers.database.SILENT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:

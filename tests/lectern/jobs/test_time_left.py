@@ -177,7 +177,7 @@ def test_a_guess_gives_way_to_the_first_groups(slower: float) -> None:
     assert true / 2 < costs.of("embed") < 2 * true
 
 
-def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) -> None:
+def test_costs_outlive_runs_and_large_files_count_more(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     with database.transaction() as db:
         db.execute("INSERT INTO paces VALUES ('recognise', 3.0, 1.0)")  # as earlier versions wrote it
@@ -192,7 +192,7 @@ def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) 
     assert costs.file("a.txt", 1000) == pytest.approx((FILE_SECONDS + 1000 * 2e-7, 1000 * costs.of("embed")))
 
 
-def test_many_tiny_files_do_not_drive_out_what_large_ones_told() -> None:
+def test_many_tiny_files_do_not_displace_large_ones() -> None:
     costs = Costs().add("embed", 15.0, 150_000)
     for _ in range(100):
         costs = costs.add("embed", 0.001, 10)

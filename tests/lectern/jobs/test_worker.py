@@ -68,7 +68,7 @@ def drafts_of(library: Library, file_id: str) -> int:
     return len(Drafts(library.database).vectors(file_id))
 
 
-def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
+def test_the_work_of_a_killed_worker_resumes_where_it_was(library: Library) -> None:
     file = add(library, paragraphs(600), "long.txt")
     first, second = Counting(dies_at=3), Counting()
     kill(library, first)
@@ -258,7 +258,7 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
     assert library.files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
 
 
-def test_progress_and_time_left_are_told_and_never_go_back(library: Library) -> None:
+def test_progress_is_reported_and_never_goes_back(library: Library) -> None:
     file = add(library, paragraphs(800), "long.txt")
     seen: list[tuple[float, float | None]] = []
     took = characters = 0.0
@@ -325,9 +325,9 @@ def test_deletion_during_a_rebuild_reports_the_freed_bytes(in_folder: Library) -
     before = disk_bytes(in_folder.folder)
     coming = in_folder.store.versions.next_version()
     assert coming is not None
-    assert len(in_folder.store.index(coming.name)) > 0
+    assert len(in_folder.store.version(coming.name)) > 0
     freed = in_folder.delete_file(first.id).bytes_freed
-    assert len(in_folder.store.index(coming.name)) == 0
+    assert len(in_folder.store.version(coming.name)) == 0
     assert freed > 2 * 1500 * 4 * 256
     assert before - disk_bytes(in_folder.folder) == pytest.approx(freed, rel=0.05)
 
@@ -363,7 +363,7 @@ def test_the_room_of_replaced_versions_does_not_add_up(in_folder: Library) -> No
     assert max(sizes) < 3 * sizes[0]
 
 
-def test_a_damaged_vector_is_made_anew(in_folder: Library) -> None:
+def test_a_damaged_vector_is_computed_again(in_folder: Library) -> None:
     library = in_folder
     sound, damaged = (add(library, paragraphs(20, word), f"{word}.txt") for word in ("kettle", "barrel"))
     worker = worker_of(library)
@@ -573,7 +573,7 @@ def test_of_a_zip_that_is_stopped_nothing_stays_unpacked(library: Library) -> No
     assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
 
 
-def test_a_zip_is_stopped_while_a_large_file_of_it_is_taken(library: Library) -> None:
+def test_a_zip_can_be_stopped_while_a_large_file_is_unpacked(library: Library) -> None:
     over = threading.Event()
 
     class Slow(Files):

@@ -9,7 +9,7 @@ from lectern.library import Library
 from tests.lectern.test_library import TOWER, worker_of
 
 
-def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Library]) -> None:
+def test_a_file_that_kills_workers_is_abandoned(open_library: Callable[..., Library]) -> None:
     library = open_library()
     path = library.incoming / "given"
     path.write_text(TOWER, "utf-8")

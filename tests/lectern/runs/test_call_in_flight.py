@@ -136,9 +136,7 @@ def test_call_waits_for_another_if_the_server_is_full(runs: AnswerRuns, server: 
     assert second.wait(30)
 
 
-def test_a_call_whose_words_are_not_the_answers_is_said_to_write(
-    runs: AnswerRuns, server: ScriptedServer
-) -> None:
+def test_a_call_without_answer_text_is_displayed_as_writing(runs: AnswerRuns, server: ScriptedServer) -> None:
     first = ask(runs)
     assert first.wait(30)
     server.words_per_second = 5

@@ -251,9 +251,7 @@ def test_only_the_broken_answer_of_a_changed_chat_is_repeated(
     ]
 
 
-def test_what_waits_when_a_replay_is_stopped_is_never_asked(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_modes_that_wait_in_a_stopped_replay_never_run(open_library: list[Library], tmp_path: Path) -> None:
     slow, go_on = threading.Event(), threading.Event()
 
     class Slow(ScriptedLLM):

@@ -88,7 +88,7 @@ WINDOWS = (300, 700, 2048, 8192, 128_000)
 
 
 @pytest.mark.parametrize(("mode", "window"), list(product(MODES, WINDOWS)))
-def test_as_many_calls_and_tokens_are_used_as_were_said_before(
+def test_calls_and_tokens_equal_the_estimate(
     open_library: Callable[[ScriptedLLM], Library], mode: str, window: int
 ) -> None:
     llm = ScriptedLLM(obedient, context_window=window, num_output=min(ANSWER_TOKENS, window // 4))
@@ -298,7 +298,7 @@ def test_price_basis_changes_with_settings_and_prompts(
     assert len({before, reworded, basis(library)}) == 3
 
 
-def test_money_is_said_where_tokens_have_a_price(open_library: Callable[[ScriptedLLM], Library]) -> None:
+def test_a_price_appears_where_tokens_have_one(open_library: Callable[[ScriptedLLM], Library]) -> None:
     library = open_library(ScriptedLLM(obedient))
     ask = Ask("How many lamps?", chat_mode=None)
     assert price(library, ask).money is None
@@ -307,7 +307,7 @@ def test_money_is_said_where_tokens_have_a_price(open_library: Callable[[Scripte
     assert said.money == pytest.approx((said.prompt_tokens * 2 + said.completion_tokens * 8) / 1_000_000)
 
 
-def test_the_person_is_asked_above_either_limit_and_not_at_it() -> None:
+def test_confirmation_is_needed_above_a_limit_and_not_at_it() -> None:
     settings = PriceSettings(ask_above_calls=10, ask_above_tokens=1000)
     assert not is_over(Price(10, 900, 100), settings)
     assert is_over(Price(11, 1, 1), settings)
@@ -411,7 +411,7 @@ def test_expected_price_stays_with_the_answer_and_improves(
     assert again.seconds == pytest.approx(message.facts.seconds, rel=0.2)
 
 
-def test_a_stopped_answer_keeps_the_calls_it_made(open_library: Callable[[ScriptedLLM], Library]) -> None:
+def test_a_stopped_answer_records_its_calls(open_library: Callable[[ScriptedLLM], Library]) -> None:
     library = open_library(ScriptedLLM(lambda call: "word " * 20_000))
     runs = AnswerRuns(library)
     run = runs.start(library.conversations.create("query").id, Ask("How many?", chat_mode=None))

@@ -173,7 +173,7 @@ def test_a_recording_that_cannot_be_played_ends_as_a_failure(library: Library) -
     assert message.problem is not None
 
 
-def test_what_was_played_is_not_kept_in_memory(library: Library, folder: Path) -> None:
+def test_a_played_recording_does_not_stay_in_memory(library: Library, folder: Path) -> None:
     runs, talk = RecordedOrLiveRuns(library, folder), library.conversations.create().id
     first = weakref.ref(ended(runs.start(talk, Ask("Who built it?"))))
     ended(runs.start(talk, Ask("And when?")))
@@ -219,7 +219,7 @@ def test_sources_are_those_of_the_documents_that_are_here(library: Library) -> N
     assert map_sources([SOURCE], library) == (replace(SOURCE, file_id=file.id),)
 
 
-def test_what_can_be_asked_next_depends_on_what_was_asked() -> None:
+def test_the_next_questions_depend_on_the_previous_one() -> None:
     among = (MADE, FOLLOW_UP, replace(MADE, ask=Ask("Who built it?", chat_mode="react")))
     assert next_questions(among, [], chat=True) == ["Who built it?"]
     assert next_questions(among, ["who  built it?"], chat=True) == ["And when?"]
@@ -304,7 +304,7 @@ def test_a_newer_recording_is_played_in_place_of_an_older_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("one", SHIPPED, ids=lambda one: one.name)
-def test_a_shipped_recording_is_whole_and_names_what_made_it(one: Recording) -> None:
+def test_a_shipped_recording_is_whole_and_names_its_model(one: Recording) -> None:
     cited = {int(number) for number in re.findall(r"\[(\d+)\]", one.text)}
     assert cited <= {source.number for source in one.sources}
     assert {source.file_name for source in one.sources} <= {path.name for path in SAMPLE.iterdir()}

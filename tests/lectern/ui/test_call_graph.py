@@ -19,14 +19,14 @@ def make_graph(*kinds: Kind) -> CallGraph:
     return CallGraph("single", "compact", "condense_plus_context", (), calls, 1.0)
 
 
-def test_of_two_calls_both_are_told() -> None:
+def test_both_of_two_calls_are_described() -> None:
     assert _sentence(make_graph("answer")) == "A single call writes the answer."
     both = "One call writes a standalone question, the next one the answer."
     assert _sentence(make_graph("condense", "answer")) == both
 
 
 @pytest.mark.parametrize("how", [Retrieval(), Retrieval(cutoff=0.3, diverse=True)])
-def test_what_is_done_with_the_passages_is_told_in_plain_words(how: Retrieval) -> None:
+def test_steps_with_passages_are_described_in_plain_words(how: Retrieval) -> None:
     steps = plan_retrieval(Ask("Who?", retrieval=how), MemoryStore(), HashEmbedding()).postprocessors
     told = [_step_item(Step("postprocess", type(step).__name__, passages=6)) for step in steps]
     assert "Chooses among the passages" not in [item["title"] for item in told]
@@ -63,5 +63,5 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
         (graph("generation", "single", call(1)), "Answered without reading any passages."),
     ],
 )
-def test_what_a_way_of_answering_did_is_told_as_it_was(shown: CallGraph, told: str) -> None:
+def test_the_description_of_a_mode_matches_its_trace(shown: CallGraph, told: str) -> None:
     assert summary(shown) == told

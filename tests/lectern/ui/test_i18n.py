@@ -159,7 +159,7 @@ def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
         yield from _run_at_import(child)
 
 
-def test_such_a_look_up_would_be_found() -> None:
+def test_such_a_lookup_would_be_detected() -> None:
     code = "A = _('a')\ndef f(x=_('b')):\n    _('c')\nclass C:\n    d = [_('d')]\ng = lambda: _('e')"
     found = [
         node.args[0].value
@@ -175,7 +175,7 @@ def test_a_text_that_is_no_literal_is_refused(code: str) -> None:
         list(catalogues.screen_texts(ast.parse(code)))
 
 
-def test_sentences_are_found_with_their_places() -> None:
+def test_sentences_are_extracted_with_their_locations() -> None:
     code = '''
 """A docstring of two words."""
 raise InputError(f"{path.name!r} has {len(rows):,} rows too many.", hint="Take fewer {of them}.")
@@ -352,7 +352,7 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
     assert any(template.pattern.fullmatch(text) for template in compile_patterns())
 
 
-def test_sentences_that_are_said_together_are_each_known() -> None:
+def test_sentences_displayed_together_are_each_translated() -> None:
     set_request_language("de")
     assert (
         translate("Check the address. a.txt is empty.")
@@ -421,7 +421,7 @@ def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
-def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None:
+def test_skipped_parts_are_named_in_the_readers_language(code: str) -> None:
     set_request_language(code)
     for kind, (one, many) in file_listing._KINDS.items():
         for count in (1, 5):

@@ -45,7 +45,7 @@ def with_files(where: Path, count: int) -> Library:
     return library
 
 
-def test_a_copy_of_an_index_is_made_file_by_file(shelf: Indexes, tmp_path: Path) -> None:
+def test_an_index_is_copied_file_by_file(shelf: Indexes, tmp_path: Path) -> None:
     library, seen = with_files(tmp_path, 4), []
 
     def make(told: Callable[[float], None]) -> tuple[Index, None]:

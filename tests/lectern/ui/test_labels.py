@@ -108,12 +108,12 @@ def test_places() -> None:
     assert labels.place(replace(source, page_label=None)) == "a.pdf"
 
 
-def test_a_long_question_is_told_by_its_beginning() -> None:
+def test_a_long_question_is_labelled_by_its_beginning() -> None:
     assert labels.excerpt("Who built it?") == "Who built it?"
     assert labels.excerpt("word " * 1200) == f"{'word ' * 39}word…"
 
 
-def test_what_has_no_size_is_given_none() -> None:
+def test_a_missing_size_is_not_displayed() -> None:
     assert labels.file_facts(replace(FILE, stage=Stage.FAILED, size=0)) == "Could not be read"
 
 

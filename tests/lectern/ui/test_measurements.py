@@ -44,7 +44,7 @@ def test_a_figure_says_its_name_once(code: str) -> None:
         assert len(words) == len(set(words))
 
 
-def test_one_sentence_says_how_many_passages_were_found() -> None:
+def test_one_sentence_counts_questions_with_a_right_passage() -> None:
     def measured(*hits: float | None) -> NamedRun:
         scores = [
             Scored(f"q{n}", "?", {} if hit is None else {"hit_rate": hit}, 0.1) for n, hit in enumerate(hits)

@@ -15,7 +15,7 @@ SOURCE = Source(1, "n", "f", "notes_[1].pdf", 0, 4, "text")
 
 @pytest.mark.parametrize("cause", list(Cause))
 @pytest.mark.parametrize("ask", [None, Ask("Who?", top_k=12)])
-def test_a_cause_is_told_in_a_sentence_and_a_button(cause: Cause, ask: Ask | None) -> None:
+def test_a_cause_has_a_sentence_and_a_button(cause: Cause, ask: Ask | None) -> None:
     missed = Missed(cause, "Who built it?", 6, SOURCE, 9, ask, FILE, "3", ("en", "de"))
     told, button = cause_text(missed), button_text(missed)
     assert told.startswith("**")
@@ -31,7 +31,7 @@ def test_a_word_of_no_document_is_named() -> None:
     assert cause_text(missed) == "**“\\[Zeppelin\\]” is in none of your documents.**"
 
 
-def test_a_long_question_is_told_by_its_beginning() -> None:
+def test_a_long_question_is_labelled_by_its_beginning() -> None:
     told = cause_text(Missed(Cause.CONDENSED, "tower " * 1000, None, SOURCE, 6, None, FILE))
     assert len(told) < 400
     assert "…”" in told

@@ -43,7 +43,7 @@ def test_a_price_that_is_not_known_at_once_is_waited_for(
     assert drawn[-1].startswith(f"{beginning}3 calls, about 1,000 tokens")
 
 
-def test_what_answers_take_together_is_shown_once_each_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_total_price_appears_once_each_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     asks = [Ask("Why?", None), Ask("Why?", None, "refine")]
     prices = {ask: Future[Price]() for ask in asks}

@@ -125,7 +125,7 @@ def test_an_address_of_mail_is_code(shown: Callable[[str], str], text: str) -> N
 
 
 @pytest.mark.parametrize("host", ["xn--ls8h.la", "xn--0.pt", "xn--a.example"])
-def test_an_address_that_stands_for_no_letters_is_shown_as_it_is(host: str) -> None:
+def test_an_address_that_encodes_no_letters_stays_as_it_is(host: str) -> None:
     assert addresses_in(f"See https://{host}/") == [f"https://{host}/"]
 
 
@@ -214,7 +214,7 @@ def test_citation_links_only_to_an_existing_passage() -> None:
     )
 
 
-def test_citations_written_together_are_told_apart() -> None:
+def test_citations_written_together_are_separated() -> None:
     assert answer_md("So it is [1, 2; 3].", {1: "#a", 2: "#b", 3: "#c"}) == "So it is [1](#a)[2](#b)[3](#c)."
 
 
@@ -222,7 +222,7 @@ def test_a_citation_of_the_thousandth_passage_is_a_link_too() -> None:
     assert answer_md("So it is [1000].", {1000: "#a"}) == "So it is [1000](#a)."
 
 
-def test_a_citation_may_not_be_given_another_address() -> None:
+def test_a_document_cannot_change_a_citations_address() -> None:
     made = answer_md("[1](https://evil.example)", {1: "#a"})
     assert "](https" not in re.sub(r"\\.", "", made)
 
@@ -240,7 +240,7 @@ def test_a_time_of_day_is_no_emoji_and_columns_stay_aligned() -> None:
     assert answer_md("a | b\n:-- | --:\n1 | 2") == "a | b\n:-- | --:\n1 | 2"
 
 
-def test_a_fence_that_is_left_open_ends_with_the_answer() -> None:
+def test_an_open_fence_ends_with_the_answer() -> None:
     assert answer_md("```\nx") == "```\nx\n```"
 
 

@@ -45,7 +45,7 @@ def test_memory_is_shared_out_among_the_sessions() -> None:
     assert each(100_000_000, 105_000_000, 50) == 100_000
 
 
-def test_the_table_sets_a_figure_beside_that_of_the_peer() -> None:
+def test_the_table_compares_a_figure_with_that_of_the_peer() -> None:
     text = table([Row("page switch", "300", [100.0, 300.0, 200.0], [50.0, 50.0]), Row("memory", "", [1.0])])
     assert text.splitlines()[2:] == [
         "| page switch | 300 | 200 | 300 | 3 | 50 | 50 | 4.0 |",

@@ -21,5 +21,5 @@ from ragcore.llms.call_stages import CallStage
         (CallInFlight(CallStage.WRITING, 1340), "The language model is writing…"),
     ],
 )
-def test_a_call_is_put_into_words(call: CallInFlight | None, words: str) -> None:
+def test_a_call_is_described_in_words(call: CallInFlight | None, words: str) -> None:
     assert call_words(call) == words

@@ -133,7 +133,7 @@ def test_results_and_arguments_stand_before_the_model_as_json(kind: Kind) -> Non
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
-def test_every_round_may_act_and_an_answer_in_the_last_is_kept(kind: Kind, rounds: int) -> None:
+def test_every_round_may_act_and_the_last_may_answer(kind: Kind, rounds: int) -> None:
     acts = [kind.act("add", {"a": n, "b": 1}) for n in range(rounds - 1)]
     agent, llm = kind.made(*acts, kind.said("Done."), max_iterations=rounds)
     answer = agent.chat("Add up")
@@ -174,7 +174,7 @@ def test_return_direct_result_answers_if_its_tool_ran_alone(kind: Kind) -> None:
     assert str(failing.chat("Read")) == "Sorry."
 
 
-def test_an_empty_reply_is_asked_for_once_more(kind: Kind) -> None:
+def test_an_empty_reply_is_requested_once_more(kind: Kind) -> None:
     agent, llm = kind.made(" \n", kind.said("Hello."))
     assert (str(agent.chat("Hi")), len(llm.calls)) == ("Hello.", 2)
     refused, llm = kind.made(EmptyAnswerError("nothing"), kind.said("Hello."))
@@ -232,7 +232,7 @@ def test_each_query_is_its_own_conversation_so_agents_can_nest(kind: Kind) -> No
 
 
 @pytest.mark.parametrize("pieces", [0, 1, 2, 3, 30])
-def test_a_stream_left_early_keeps_the_conversation_whole(kind: Kind, pieces: int) -> None:
+def test_a_stream_closed_early_leaves_a_whole_conversation(kind: Kind, pieces: int) -> None:
     agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.said("It is three."))
     stream = agent.stream_chat("1 + 2?")
     for _, _piece in zip(range(pieces), stream, strict=False):
@@ -290,7 +290,7 @@ def test_citations_count_through_the_passages_of_all_tools(kind: Kind) -> None:
     assert (stream.response, stream.source_nodes) == ("So [1].", (HITS[3],))
 
 
-def test_that_nothing_was_found_is_said_and_not_remembered(kind: Kind) -> None:
+def test_an_empty_retrieval_is_reported_and_not_remembered(kind: Kind) -> None:
     docs = QueryEngineTool.from_defaults(Engine([], [], []), name="docs")
     agent, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
     assert (str(agent.chat("What?")), agent.chat_history) == ("Nothing.", [])
@@ -315,7 +315,7 @@ def test_tools_may_be_looked_up_for_each_message(kind: Kind) -> None:
         assert [len(logged.variables["tools"]) for logged in llm.calls] == [1, 1, 0]
 
 
-def test_what_cannot_work_is_refused_when_it_is_made(kind: Kind) -> None:
+def test_invalid_arguments_are_refused_by_the_constructor(kind: Kind) -> None:
     class Shelf:
         def retrieve(self, query: str) -> list[FunctionTool]:
             return []
@@ -466,7 +466,7 @@ def test_any_model_reply_ends_in_an_answer_within_the_rounds(replies: list[str],
     assert all(isinstance(source, ToolOutput) for source in answer.sources)
 
 
-def test_memory_given_is_used() -> None:
+def test_the_memory_argument_is_used() -> None:
     memory = ChatMemoryBuffer(100)
     ReActAgent.from_tools([add], ScriptedLLM(["Hello."]), memory=memory).chat("Hi")
     assert [message.content for message in memory.get_all()] == ["Hi", "Hello."]

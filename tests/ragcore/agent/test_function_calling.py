@@ -118,7 +118,7 @@ def test_a_tool_without_parameters_needs_no_arguments() -> None:
     assert [source.content for source in answer.sources] == ["noon"] * 3
 
 
-def test_where_one_tool_at_a_time_may_run_the_others_are_told_so() -> None:
+def test_further_calls_are_refused_if_one_tool_runs_at_a_time() -> None:
     llm = caller(wanting(("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4}), ("fail", {"why": "x"})), "3.")
     answer = OpenAIAgent.from_tools(TOOLS, llm, allow_parallel_tool_calls=False).chat("Add")
     assert [source.is_error for source in answer.sources] == [False, True, True]

@@ -206,13 +206,13 @@ def test_words_behind_a_tool_s_name_are_no_part_of_it(written: str, name: str) -
         ("   ", "nothing behind Answer:"),
     ],
 )
-def test_what_is_neither_is_said_to_the_model(reply: str, problem: str) -> None:
+def test_the_model_learns_that_a_reply_is_neither(reply: str, problem: str) -> None:
     with pytest.raises(UnreadableReplyError, match=problem):
         read_reply(reply)
 
 
 @pytest.mark.parametrize("reply", ACTIONS.values(), ids=list(ACTIONS))
-def test_nothing_of_an_action_is_ever_shown(reply: str) -> None:
+def test_no_part_of_an_action_is_streamed(reply: str) -> None:
     assert {answer_so_far(reply[:end]) for end in range(len(reply) + 1)} == {""}
 
 
@@ -246,7 +246,7 @@ PARTS = ["Answer:", "Thought:", "Action:", "```", "**", "_", "`", "*", "\n", " "
     st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60)
     | st.lists(st.sampled_from(PARTS)).map("".join)
 )
-def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
+def test_the_streamed_text_is_the_beginning_of_the_answer(reply: str) -> None:
     try:
         read = read_reply(reply)
     except UnreadableReplyError:
@@ -258,7 +258,7 @@ def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
 @example("x**")
 @example("x\n```")
 @given(st.lists(st.sampled_from(PARTS)).map("".join))
-def test_what_is_shown_behind_a_label_is_never_taken_back(answer: str) -> None:
+def test_text_streamed_after_a_label_is_never_retracted(answer: str) -> None:
     for label in ("Answer: ", "**Answer: ", "`Answer: ", "```\nThought: x\nAnswer: ", "```\n**Answer: "):
         reply = label + answer
         shown = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]

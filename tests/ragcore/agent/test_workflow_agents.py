@@ -171,7 +171,7 @@ def test_endless_run_is_an_error_or_ends_with_its_results() -> None:
     assert str(answer(agent, "Go", max_iterations=1)) == "Three."
 
 
-def test_what_cannot_work_is_said_at_once() -> None:
+def test_invalid_arguments_are_reported_at_once() -> None:
     with pytest.raises(ConfigError, match="does not call functions"):
         answer(FunctionAgent(tools=[add], llm=ScriptedLLM(["x"])), "Go")
     with pytest.raises(ValueError, match="different names"):

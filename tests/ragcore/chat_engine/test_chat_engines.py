@@ -167,7 +167,7 @@ def test_history_argument_replaces_memory_and_stays_unchanged(mode: ChatMode) ->
     assert len(chat.chat_history) == 4
 
 
-def test_an_empty_given_history_is_an_empty_history() -> None:
+def test_an_empty_chat_history_argument_counts() -> None:
     llm = word_llm(talking())
     chat, _ = engine(ChatMode.CONDENSE_QUESTION, llm)
     chat.chat("Forget this.")
@@ -225,7 +225,7 @@ def test_broken_stream_is_remembered_with_a_mark(mode: ChatMode) -> None:
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_nothing_is_remembered_when_nothing_was_said(mode: ChatMode) -> None:
+def test_a_turn_without_text_is_not_remembered(mode: ChatMode) -> None:
     failing, _ = engine(mode, word_llm([LLMServerError("The server gave up.")]))
     with pytest.raises(LLMServerError):
         failing.chat("Hello?", [ChatMessage(USER, "Hi."), ChatMessage(ASSISTANT, "Hi.")])
@@ -236,7 +236,7 @@ def test_nothing_is_remembered_when_nothing_was_said(mode: ChatMode) -> None:
 
 
 @pytest.mark.parametrize("mode", WITH_DOCUMENTS)
-def test_nothing_found_is_said_and_not_remembered(mode: ChatMode) -> None:
+def test_without_passages_no_mode_calls_a_model_or_remembers(mode: ChatMode) -> None:
     llm = word_llm([])
     chat, _ = engine(mode, llm, [])
     assert str(chat.chat("Hello?")) == NOTHING_FOUND
@@ -279,7 +279,7 @@ def test_passages_and_history_beyond_the_window_still_answer(mode: ChatMode, win
         assert "message39" in "".join(message.content for message in llm.calls[0].messages)
 
 
-def test_the_memory_s_limit_holds_for_a_given_history_too() -> None:
+def test_the_memory_limit_applies_to_a_history_argument_too() -> None:
     llm = word_llm(talking())
     memory = ChatMemoryBuffer(4, count=llm.count_tokens)
     chat, _ = engine(ChatMode.SIMPLE, llm, memory=memory)

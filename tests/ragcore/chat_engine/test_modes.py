@@ -259,7 +259,7 @@ def test_memory_is_three_quarters_of_the_window_or_all_but_256() -> None:
     assert limits == {"react": 750, "context": 744}
 
 
-def test_condensing_may_be_skipped_or_worded_otherwise() -> None:
+def test_condensing_may_be_skipped_or_have_another_prompt() -> None:
     before = [ChatMessage(USER, "Who wrote the first program?"), ChatMessage(ASSISTANT, "Ada.")]
     retriever = ListRetriever(TWO)
     llm = word_llm(writing)
@@ -290,7 +290,7 @@ def test_condense_template_reaches_a_quoting_reader_too() -> None:
         )
 
 
-def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
+def test_the_context_prompt_can_be_replaced() -> None:
     made: list[Callable[..., ChatEngine]] = [
         lambda llm, wording: ContextChatEngine.from_defaults(
             ListRetriever(TWO), llm, system_prompt="Be kind.", context_template=wording

@@ -24,7 +24,7 @@ def test_model_name_resolves_to_the_folder_of_models(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "nowhere"])
-def test_a_device_that_is_not_there_is_said(device: str) -> None:
+def test_a_missing_device_is_reported(device: str) -> None:
     with pytest.raises(ConfigError, match=f"can run on '{device}'"):
         HuggingFaceEmbedding(device=device).warm()
     with pytest.raises(ConfigError, match=f"can run on '{device}'"):

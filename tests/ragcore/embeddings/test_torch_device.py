@@ -54,7 +54,7 @@ def test_the_tokens_are_those_of_the_processor() -> None:
         assert found.rows == pytest.approx(right.rows, abs=1e-6)
 
 
-def test_a_device_without_room_for_the_model_is_left() -> None:
+def test_a_device_without_memory_for_the_model_is_abandoned() -> None:
     def load(device: str) -> torch.nn.Linear:
         if device != "cpu":
             raise torch.OutOfMemoryError("CUDA out of memory.")
@@ -64,7 +64,7 @@ def test_a_device_without_room_for_the_model_is_left() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the card here computes")
-def test_a_card_that_is_found_but_cannot_compute_is_left(
+def test_a_card_that_cannot_compute_is_abandoned(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -49,7 +49,7 @@ def test_results_are_by_evaluator_in_the_order_of_questions() -> None:
     assert [result.query for result in results["alike"]] == QUESTIONS
 
 
-def test_each_judgement_is_logged_where_progress_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_show_progress_logs_each_judgement(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ragcore.evaluation")
     for show_progress in (False, True):
         runner = BatchEvalRunner(
@@ -72,7 +72,7 @@ def test_judgements_run_at_the_same_time() -> None:
     )
 
 
-def test_a_judgement_that_fails_stands_beside_those_that_do_not() -> None:
+def test_a_failed_judgement_is_returned_with_the_others() -> None:
     def breaks(call: LLMCall) -> str | Exception:
         return LLMServerError("down", hint="wait") if call.variables["response"] == "a2" else "YES"
 
@@ -103,7 +103,7 @@ def test_question_failing_in_the_engine_fails_in_each_evaluator() -> None:
     assert results["faithful"][2].contexts == ("c3",)
 
 
-def test_questions_are_asked_of_an_engine_at_the_same_time() -> None:
+def test_an_engine_answers_questions_at_the_same_time() -> None:
     together = threading.Barrier(3, timeout=5)
 
     class Waits(Engine):

@@ -64,7 +64,7 @@ def test_a_reply_that_says_neither_is_an_invalid_result(kind: type[FaithfulnessE
     assert result.invalid_reason
 
 
-def test_each_judge_is_shown_what_it_judges() -> None:
+def test_each_judges_prompt_has_what_it_judges() -> None:
     shown = {
         FaithfulnessEvaluator: ["In 753 BC.", "[1]\nRome was", "[2]\nParis"],
         RelevancyEvaluator: ["When?", "In 753 BC.", "[1]\nRome was"],
@@ -77,7 +77,7 @@ def test_each_judge_is_shown_what_it_judges() -> None:
         assert [text for text in texts if text not in llm.calls[0].messages[-1].content] == [], kind
 
 
-def test_the_guidelines_are_shown() -> None:
+def test_the_prompt_has_the_guidelines() -> None:
     llm = ScriptedLLM(["YES"])
     judged(GuidelineEvaluator(llm, guidelines="Cite the year."))
     assert "Cite the year." in llm.calls[0].messages[-1].content

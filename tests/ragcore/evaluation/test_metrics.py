@@ -105,7 +105,7 @@ def test_a_question_without_expected_passages_is_refused(metric: BaseRetrievalMe
         metric.compute(expected_ids=[], retrieved_ids=["a"])
 
 
-def test_metrics_are_found_by_name_and_an_unknown_one_is_refused() -> None:
+def test_metrics_have_names_and_an_unknown_one_is_refused() -> None:
     names = ["hit_rate", "mrr", "precision", "recall", "ap", "ndcg"]
     assert resolve_metrics(names) == [HitRate, MRR, Precision, Recall, AveragePrecision, NDCG]
     with pytest.raises(ValueError, match="there is no metric 'f1'; there are hit_rate"):

@@ -59,7 +59,7 @@ def test_a_set_that_is_written_is_read_again_as_it_was(written: list[Question]) 
 
 
 @given(st.lists(WANTED, max_size=4).map(tuple))
-def test_json_lines_keep_what_is_wanted_of_each_document(wanted: tuple[ExpectedSource, ...]) -> None:
+def test_json_lines_preserve_the_expected_sources(wanted: tuple[ExpectedSource, ...]) -> None:
     (question,) = read_question_set(
         as_jsonl([Question("Who?", expected=wanted)]).encode(), "set.jsonl"
     ).questions
@@ -121,7 +121,7 @@ def test_json_line_ends_only_at_a_line_feed(mark: str) -> None:
     assert question.text == "Who built it?"
 
 
-def test_pages_may_be_given_for_each_document() -> None:
+def test_each_document_may_have_pages() -> None:
     row = {"question": "Who?", "files": ["a.pdf", "b.pdf"], "pages": {"a.pdf": 7}}
     (question,) = read_question_set(json.dumps(row).encode(), "set.jsonl").questions
     assert question.expected == (ExpectedSource("a.pdf", ("7",)), ExpectedSource("b.pdf"))
@@ -159,7 +159,7 @@ def test_pages_may_be_given_for_each_document() -> None:
         ("question\n,x\n,y\n,z\n,u\n", "set.csv", "more cells"),
     ],
 )
-def test_what_cannot_be_used_is_told(text: str, name: str, told: str) -> None:
+def test_unusable_lines_are_reported(text: str, name: str, told: str) -> None:
     with pytest.raises(QuestionSetError, match=told):
         read_question_set(text.encode(), name)
 

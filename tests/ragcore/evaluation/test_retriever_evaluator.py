@@ -151,7 +151,7 @@ def test_questions_for_several_passages_are_written_in_parallel() -> None:
     assert len(generate_question_context_pairs(NODES, UnlockedLLM(waits)).queries) == 2
 
 
-def test_a_passage_that_fails_stands_beside_those_that_do_not(tmp_path: Path) -> None:
+def test_a_failed_passage_is_returned_with_the_others(tmp_path: Path) -> None:
     def breaks(call: LLMCall) -> str | Exception:
         return (
             LLMServerError("down", hint="wait") if "Alexandria" in str(call.variables) else "What is bread?"
@@ -177,7 +177,7 @@ def test_a_dataset_is_the_same_after_it_was_saved_and_loaded(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"queries": {"1": "q"}}', '{"queries": 1, "corpus": {}, "relevant_docs": {}}']
 )
-def test_a_file_that_is_no_dataset_is_said_to_be_damaged(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_dataset_is_reported_as_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "questions.json").write_text(text)
     with pytest.raises(DamagedFileError, match=r"questions\.json"):
         EmbeddingQAFinetuneDataset.from_json(tmp_path / "questions.json")

@@ -118,7 +118,7 @@ def test_a_document_that_does_not_say_its_own_name_answers_by_it() -> None:
     assert is_refusal(answer("When did Ada Penrose ride an elephant?", unnamed, named))
 
 
-def test_says_not_found_where_nothing_answers() -> None:
+def test_no_passage_with_an_answer_gives_not_in_documents() -> None:
     assert is_refusal(answer("What is the melting point of tungsten?", HANDBOOK, MINUTES))
     assert is_refusal(answer("Who was elected chair?"))
     assert is_refusal(answer("Who was elected chair?", Passage("", 1)))
@@ -158,7 +158,7 @@ def test_a_number_or_address_is_quoted_with_whose_it_is(question: str, quoted: s
         ("What does the plan cover?", "The plan covers glasses and visits to the dentist. [4]"),
     ],
 )
-def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) -> None:
+def test_a_negated_question_gets_the_negated_sentence(question: str, said: str) -> None:
     text = (
         "The plan covers glasses and visits to the dentist. The plan does not cover cosmetic surgery. "
         "It began in May 2021."
@@ -415,7 +415,7 @@ def test_summary_of_many_documents_covers_each_in_every_round() -> None:
 @pytest.mark.parametrize(
     ("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)]
 )
-def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int) -> None:
+def test_a_summary_has_the_requested_number_of_sentences(wish: str, count: int) -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     said = ask(TREE_SUMMARIZE, query_str=f"Summarise these documents {wish}", context_str=passages)
     assert len(cited(said)) == count
@@ -477,7 +477,7 @@ def test_question_over_many_summaries_is_answered() -> None:
     assert "Parking" not in said
 
 
-def test_not_found_is_never_quoted_as_a_finding() -> None:
+def test_a_refusal_is_never_quoted_as_an_answer() -> None:
     question = "What could I find in your documents?"
     said = refine(NOTHING_FOUND, question, Passage("You could find old maps in your documents.", 1))
     assert said == "You could find old maps in your documents. [1]"
@@ -544,7 +544,7 @@ def test_follow_up_without_answer_by_topic_is_read_alone() -> None:
         ("Wieso? (Haustiere erlaubt)", "Haustiere sind nicht erlaubt, weil der Vermieter allergisch ist."),
     ],
 )
-def test_why_alone_is_answered_by_what_it_was_asked_about(question: str, reason: str) -> None:
+def test_why_alone_refers_to_the_previous_question(question: str, reason: str) -> None:
     facts = (
         "Employees get 25 days of vacation each year since 1998. The company car is red. Haustiere sind "
         "nicht erlaubt."

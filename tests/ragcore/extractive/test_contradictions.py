@@ -105,7 +105,7 @@ def test_another_time_is_no_answer(question: str, sentence: str) -> None:
         ("What weighs 1,500 kg?", "In 1998 the bell was weighed."),
     ],
 )
-def test_a_time_that_is_said_or_not_meant_is_no_other_one(question: str, sentence: str) -> None:
+def test_a_stated_or_unrelated_time_is_no_contradiction(question: str, sentence: str) -> None:
     assert not says_something_else(question, sentence)
 
 

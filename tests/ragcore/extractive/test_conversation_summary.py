@@ -27,7 +27,7 @@ def test_a_summary_after_200_turns_is_no_longer_than_after_20(question: str, ans
     assert over_and_over(talk, 200) == over_and_over(talk, 20)
 
 
-def test_of_an_earlier_summary_the_latest_turns_are_kept() -> None:
+def test_the_latest_turns_of_an_earlier_summary_stay() -> None:
     said = [f"Asked: “question {n}?” Answered: “Answer {n}.”" for n in range(10)]
     earlier = ""
     for n in range(0, 10, 2):
@@ -36,7 +36,7 @@ def test_of_an_earlier_summary_the_latest_turns_are_kept() -> None:
         assert earlier.splitlines() == said[max(0, n - 6) : n + 2]
 
 
-def test_what_else_the_system_noted_is_kept_as_it_is() -> None:
+def test_other_system_notes_stay_as_they_are() -> None:
     note = "Be brief.\n\nAda is asking."
     assert over_and_over(turn("Who?", "Ada."), 20, note) == "\n".join(
         [note, *["Asked: “Who?” Answered: “Ada.”"] * 8]

@@ -66,7 +66,7 @@ def test_a_follow_up_gets_the_subject_of_the_question_before(before: str, questi
         "¿Cuándo es el dentista?",
     ],
 )
-def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
+def test_a_standalone_question_does_not_change(question: str) -> None:
     assert add_topic(question, after("Who was Marie Curie?")) == question
 
 
@@ -74,7 +74,7 @@ def test_a_wish_for_a_summary_of_everything_gives_no_subject() -> None:
     assert add_topic("And the holidays?", after("Summarise these documents")) == "And the holidays?"
 
 
-def test_the_subject_is_found_behind_earlier_follow_ups() -> None:
+def test_the_subject_is_recognised_before_earlier_follow_ups() -> None:
     assert (
         add_topic(
             "And how was it financed?", after("Who built the Eiffel Tower?", "When was it built?")

@@ -28,7 +28,7 @@ def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
     ]
 
 
-def test_marks_inside_a_numbered_passage_are_left_out() -> None:
+def test_marks_inside_a_numbered_passage_are_omitted() -> None:
     assert list_texts(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
         "It rose by half. [1]",
         "Then it fell. [1]",
@@ -73,7 +73,7 @@ def test_sentence_is_located_without_its_passage_s_marks() -> None:
     assert found(" ** ") is None
 
 
-def test_what_an_answer_cites_a_passage_for_is_found_in_it() -> None:
+def test_a_cited_statement_is_located_in_its_passage() -> None:
     passage = (
         "A cover of red. Was it high?\nNo. It **fell** in 1903, in the great storm. Ada Penrose built "
         "it again by 1911."

@@ -70,7 +70,7 @@ def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
         "Is the plan any good? Give me an overview of it.",
     ],
 )
-def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
+def test_a_request_for_a_summary_may_be_a_question(message: str) -> None:
     assert is_summary_request(message)
 
 
@@ -162,7 +162,7 @@ def test_centrality_is_the_stationary_share_of_the_walk() -> None:
     assert centrality(vectors[:0]).shape == (0,)
 
 
-def test_the_second_choice_avoids_what_the_first_said() -> None:
+def test_the_second_choice_does_not_repeat_the_first() -> None:
     vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
     assert diverse(np.array([1.0, 0.9, 0.5]), vectors, [0, 0, 0], {0: 2}) == [0, 2]
 
@@ -238,7 +238,7 @@ def test_a_group_of_documents_has_its_topic_and_their_names() -> None:
     assert {mark for quote in quotes_in(text, number=None) for mark in quote.marks} == {1, 2}
 
 
-def test_summaries_are_made_one_under_the_same_headings() -> None:
+def test_summaries_are_merged_under_the_same_headings() -> None:
     first = summary(
         "Summarise everything", Passage(HARBOUR, 1, "harbour.pdf"), Passage(BAKERY, 2, "bakery.txt")
     )
@@ -251,7 +251,7 @@ def test_summaries_are_made_one_under_the_same_headings() -> None:
     assert "The harbour master of Penmouth is called Tom Berg. [3]" in both
 
 
-def test_a_list_stays_whole_when_summaries_are_made_one() -> None:
+def test_a_list_stays_whole_when_summaries_are_merged() -> None:
     listed = "**cake.txt**\n\nIngredients\n- 4 eggs\n- 1 lemon [1]"
     assert summary(
         "Summarise everything", Passage(listed), Passage("**b.txt**\n\nBread is baked. [2]"), again=True

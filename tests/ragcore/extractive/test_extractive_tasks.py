@@ -287,7 +287,7 @@ def test_a_number_is_read_with_its_thousands_and_decimals(query: str, numbers: t
 @pytest.mark.parametrize(
     "query", ["Multiply 1,5 please", "Multiply 1,5 by 2", "Multiply 0,125 by 8", "Multiply 3.5km by 2"]
 )
-def test_a_number_that_may_be_another_is_given_to_no_tool(query: str) -> None:
+def test_an_ambiguous_number_is_passed_to_no_tool(query: str) -> None:
     assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL['en']}")
 
 
@@ -340,7 +340,7 @@ def test_a_call_with_tools_gives_a_tool_call_and_then_the_answer(prompt: Prompt)
     assert third.tool_calls[0]["id"] != call["id"]
 
 
-def test_without_a_tool_that_fits_no_call_is_made() -> None:
+def test_without_a_fitting_tool_there_is_no_call() -> None:
     odd = {
         "type": "function",
         "function": {"name": "delete", "parameters": schema(path="string", force="boolean")},
@@ -419,7 +419,7 @@ def test_correctness_falls_with_what_is_missing_or_wrong() -> None:
     assert grade("Cakes are nice.") == grade(NOTHING_FOUND) == 1
 
 
-def test_the_better_of_two_answers_is_told_whichever_comes_first() -> None:
+def test_the_better_of_two_answers_wins_in_either_order() -> None:
     right, wrong = "It opened in March 1998.", "Cakes are nice."
 
     def better(one: str, two: str, reference: str) -> str:
@@ -443,7 +443,7 @@ def test_guidelines_are_checked_where_they_can_be_seen() -> None:
     assert not keeps("It opened in March 1998. " + "Indeed it did so. " * 20, "Be concise.")
 
 
-def test_a_structured_answer_says_whether_it_was_found() -> None:
+def test_a_structured_answer_states_whether_it_exists() -> None:
     found = json.loads(
         ask(
             wording.ask_for_verdict(wording.TEXT_QA),

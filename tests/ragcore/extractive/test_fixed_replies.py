@@ -41,7 +41,7 @@ ALL = [text for wordings in WORDINGS for text in wordings.values()]
 
 
 @pytest.mark.parametrize("language", QUESTIONS)
-def test_what_is_said_is_in_the_language_of_the_question(language: str) -> None:
+def test_fixed_replies_are_in_the_language_of_the_question(language: str) -> None:
     question, reader = QUESTIONS[language], ExtractiveLLM(HashEmbedding())
     passage = Passage("Rain fell on Tuesday.", number=1)
     found = reader.generate(LLMCall(wording.TEXT_QA, {"query_str": question, "context_str": (passage,)}))

@@ -52,7 +52,7 @@ def test_a_sentence_gives_the_question_that_it_answers(sentence: str, question: 
         "Was 1871 geschah, war das Ende.",
     ],
 )
-def test_what_would_not_say_what_it_is_about_is_not_asked(sentence: str) -> None:
+def test_questions_without_a_clear_subject_are_not_generated(sentence: str) -> None:
     assert question_for(sentence) == ""
 
 
@@ -70,7 +70,7 @@ def test_the_label_of_a_question_is_no_part_of_it(label: str) -> None:
     assert next(questions_in(text)) == "How high is the upper station?"
 
 
-def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
+def test_questions_write_capital_headings_in_ordinary_letters() -> None:
     text = (
         "WHERE ARE THE TICKETS OF THE GANNERBY RAILWAY SOLD?\nThe Gannerby Railway sells them at the "
         "lower station."

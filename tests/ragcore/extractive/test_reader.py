@@ -227,7 +227,9 @@ def test_more_short_sentences_than_long_ones_are_measured() -> None:
         ("押金是多少？", "押金应退还。", "押金为三百元。"),
     ],
 )
-def test_what_lacks_the_number_that_is_asked_for_is_known(question: str, without: str, answer: str) -> None:
+def test_a_sentence_without_the_requested_number_is_recognised(
+    question: str, without: str, answer: str
+) -> None:
     assert lacks_number(question, without)
     assert not lacks_number(question, answer)
     assert not lacks_number("Why?", without)
@@ -264,9 +266,7 @@ def test_what_lacks_the_number_that_is_asked_for_is_known(question: str, without
         ("我们总共要付多少钱？", "房租：980元。[1] 暖气：85元。[1]", "合计：1065元，其中暖气85元。"),
     ],
 )
-def test_figures_without_their_total_are_known_from_a_stated_total(
-    question: str, addends: str, total: str
-) -> None:
+def test_figures_without_a_total_differ_from_a_stated_total(question: str, addends: str, total: str) -> None:
     assert lacks_total(question, addends)
     assert not lacks_total(question, total)
     assert not lacks_total(question, addends.partition("[1]")[0])  # one figure is no addend
@@ -274,7 +274,7 @@ def test_figures_without_their_total_are_known_from_a_stated_total(
     assert not lacks_total("Are there lamps in all rooms?", addends)
 
 
-def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) -> None:
+def test_a_sentence_without_the_requested_number_scores_less(reader: Reader) -> None:
     quotes = candidates(
         [Passage("The rent of the flat depends on its size. The rent of the flat is £900.", 1)]
     )

@@ -49,7 +49,7 @@ from ragcore.extractive.languages.source_mentions import remove_source_mentions
         ("根据本文，谁建造了这座塔？", "谁建造了这座塔？"),
     ],
 )
-def test_what_a_question_says_of_the_text_is_left_out(question: str, left: str) -> None:
+def test_mentions_of_the_text_are_removed_from_a_question(question: str, left: str) -> None:
     assert remove_source_mentions(question) == left
 
 

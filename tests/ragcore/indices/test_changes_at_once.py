@@ -86,7 +86,7 @@ def inserted(given: Document) -> Callable[[BaseIndex], object]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nodes_that_are_added_to_one_document_are_all_kept(kind: type[BaseIndex]) -> None:
+def test_nodes_added_to_one_document_at_once_all_stay(kind: type[BaseIndex]) -> None:
     index = at_once(kind, added("dogs bark", "n1"), added("owls hunt", "n2"))
     assert set(index.ref_doc_info["d"].node_ids) == {"d#0", "n1", "n2"}
 

@@ -80,7 +80,7 @@ def test_model_picks_documents_by_summary_and_gets_all_passages() -> None:
     assert len(llm.calls) == 2
 
 
-def test_documents_are_found_by_the_cosine_of_their_summaries() -> None:
+def test_documents_rank_by_the_cosine_of_their_summaries() -> None:
     index = index_of(PETS, SEA, BOATS)
     embedder = HashEmbedding(64)
     cosines = {

@@ -49,7 +49,7 @@ def test_model_names_keywords_of_each_passage_and_the_question() -> None:
     ]
 
 
-def test_no_more_keywords_are_kept_than_were_asked_for() -> None:
+def test_no_more_keywords_are_stored_than_the_maximum() -> None:
     llm = ScriptedLLM(lambda call: "KEYWORDS: one, two, three")
     index = index_of(KeywordTableIndex, "x", llm=llm, most=2)
     assert index.nodes_with(["one", "two", "three"]) == {"one": ["d#0"], "two": ["d#0"]}
@@ -77,7 +77,7 @@ def test_passages_rank_by_shared_words_with_the_question(lines: list[str], quest
     assert found(hits) == [(id_, shared[id_]) for id_ in best]
 
 
-def test_ten_passages_at_most_unless_told_otherwise() -> None:
+def test_at_most_ten_passages_by_default() -> None:
     index = index_of(SimpleKeywordTableIndex, *(f"cats {number}" for number in range(15)))
     assert len(index.as_retriever().retrieve("cats")) == 10
     assert len(KeywordTableSimpleRetriever(index, num_chunks_per_query=3).retrieve("cats")) == 3

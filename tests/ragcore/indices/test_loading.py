@@ -65,7 +65,7 @@ def test_one_of_several_is_loaded_by_its_id() -> None:
         load_index_from_storage(context, "birds", embed_model=EMBEDDER)
 
 
-def test_a_loaded_index_uses_the_models_it_is_given(tmp_path: Path) -> None:
+def test_a_loaded_index_uses_the_models_of_its_arguments(tmp_path: Path) -> None:
     with_indexes("cats").persist(tmp_path)
     llm = ExtractiveLLM(EMBEDDER)
     context = StorageContext.from_defaults(persist_dir=tmp_path)
@@ -95,7 +95,7 @@ def test_loaded_keyword_table_keeps_its_number_of_keywords(
     assert len(index.nodes_with(["cat", "dog", "owl"])) == 1
 
 
-def test_a_loaded_tree_goes_on_in_the_shape_it_was_made_in(tmp_path: Path) -> None:
+def test_a_loaded_tree_retains_its_settings(tmp_path: Path) -> None:
     services = {"embed_model": EMBEDDER, "llm": ExtractiveLLM(EMBEDDER)}
     context = StorageContext.from_defaults()
     TreeIndex([], storage_context=context, num_children=2, **services).set_index_id("two")  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def ids(index: NodeIndex) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_passages_are_kept_in_order_and_found(kind: type[NodeIndex], context: StorageContext) -> None:
+def test_passages_are_stored_in_order_and_retrieved(kind: type[NodeIndex], context: StorageContext) -> None:
     index = build_index(kind, [PETS, SEA], context)
     assert ids(index) == ["pets#0", "pets#1", "sea#0", "sea#1", "sea#2"]
     assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {

@@ -62,6 +62,6 @@ def test_an_index_may_be_part_of_another() -> None:
     assert [hit.text for hit in whole.as_retriever().retrieve("dogs bark")] == ["ships sail", "dogs bark"]
 
 
-def test_a_mode_that_there_is_not_is_said() -> None:
+def test_an_unknown_mode_is_reported() -> None:
     with pytest.raises(ValueError, match="nearest"):
         index_of("x").as_retriever("nearest")

@@ -182,7 +182,7 @@ def test_passages_too_long_to_choose_from_show_their_beginnings() -> None:
     assert top.spans("select")[0].facts["shortened"] == 2
 
 
-def test_numbers_that_cannot_be_are_said() -> None:
+def test_impossible_numbers_are_reported() -> None:
     with pytest.raises(ValueError, match="num_children is 1"):
         tree(num_children=1)
     with pytest.raises(ValueError, match="child_branch_factor is 0"):

@@ -73,7 +73,7 @@ def best(index: VectorStoreIndex, question: str) -> str:
     return index.as_retriever(similarity_top_k=1).retrieve(question)[0].text
 
 
-def test_documents_are_split_embedded_and_found() -> None:
+def test_documents_are_split_embedded_and_retrieved() -> None:
     index = index_of(*DOCUMENTS)
     assert [node.id_ for node in index.store.passages()] == ["pets#0", "pets#1", "sea#0", "sea#1"]
     assert best(index, "Do dogs bark?") == "dogs bark"
@@ -181,7 +181,7 @@ def test_the_engines_answer_from_what_is_stored() -> None:
     assert [hit.node.id_ for hit in reply.source_nodes] == ["pets#1"]
 
 
-def test_documents_can_be_inserted_into_an_index_made_of_nothing() -> None:
+def test_documents_can_be_inserted_into_an_empty_index() -> None:
     index = VectorStoreIndex([], embed_model=Counting(), transformations=[by_line])
     for document in DOCUMENTS:
         index.insert(document)
@@ -232,7 +232,7 @@ def test_empty_passages_are_skipped_and_an_empty_document_stays() -> None:
     assert index.delete_ref_doc("empty") == 0
 
 
-def test_a_node_without_text_that_has_a_vector_is_kept() -> None:
+def test_a_node_without_text_but_with_a_vector_is_stored() -> None:
     embedder = Counting()
     index = VectorStoreIndex(
         [TextNode("", "picture", embedding=np.ones(64, np.float32)), TextNode("", "x")], embed_model=embedder
@@ -359,7 +359,7 @@ def test_failing_splitter_or_embedder_leaves_the_index_unchanged() -> None:
     assert index.refresh_ref_docs([Document("new", id_="pets")]) == [True]
 
 
-def test_texts_are_embedded_in_batches_of_the_size_asked_for() -> None:
+def test_texts_are_embedded_in_batches_of_the_requested_size() -> None:
     embedder = Counting()
     nodes = [TextNode(str(number)) for number in range(5)]
     VectorStoreIndex(nodes, embed_model=embedder, insert_batch_size=2)
@@ -429,7 +429,7 @@ def test_chat_continues_a_history_or_memory_in_the_best_mode() -> None:
         index.as_chat_engine("worst")
 
 
-def test_a_view_on_a_store_keeps_the_context_it_was_given() -> None:
+def test_an_index_on_a_store_uses_the_context_argument() -> None:
     store = index_of(*DOCUMENTS).store
     context = StorageContext.from_defaults()
     index = VectorStoreIndex.from_vector_store(store, Counting(), storage_context=context)
@@ -533,7 +533,7 @@ def test_indexing_is_one_trace_with_each_text_embedded_once() -> None:
     assert [step.facts["count"] for root in roots for step in root.spans("embed")] == [4, 1]
 
 
-def test_an_index_is_made_of_something() -> None:
+def test_an_index_without_nodes_and_record_is_refused() -> None:
     with pytest.raises(ValueError, match="made of nodes"):
         VectorStoreIndex(embed_model=Counting())
 
@@ -548,7 +548,7 @@ def test_options_of_an_engine_are_its_retrievers_too() -> None:
         index_of().as_query_engine(retriever=index_of().as_retriever(), similarity_top_k=1)
 
 
-def test_how_many_passages_a_retriever_finds_can_be_said_later() -> None:
+def test_similarity_top_k_can_change_later() -> None:
     retriever = index_of(*DOCUMENTS).as_retriever(similarity_top_k=1)
     retriever.similarity_top_k = 3
     assert len(retriever.retrieve("dogs")) == 3
@@ -578,7 +578,7 @@ def test_an_index_is_changed_from_an_event_loop_as_elsewhere() -> None:
     assert asyncio.run(changes()) == [1, 1, 1, [False, True], 1, ["a", "c"]]
 
 
-def test_a_query_engine_answers_in_the_form_it_was_given() -> None:
+def test_a_query_engine_answers_with_its_output_class() -> None:
     class Tower(BaseModel):
         builder: str
 

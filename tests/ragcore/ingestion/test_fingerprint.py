@@ -138,7 +138,7 @@ def test_what_a_step_used_does_not_count_where_it_is_named() -> None:
         Marking(more=object()),
     ],
 )
-def test_what_cannot_be_told_from_outside_has_none(step: object) -> None:
+def test_a_step_with_hidden_state_has_no_fingerprint(step: object) -> None:
     assert fingerprint(step) is None
 
 

@@ -13,7 +13,7 @@ def cache(request: pytest.FixtureRequest, tmp_path: Path) -> IngestionCache:
     return IngestionCache(tmp_path / "deep" / "cache.db" if request.param == "file" else None)
 
 
-def test_what_was_put_is_found_and_what_was_not_is_left_out(cache: IngestionCache) -> None:
+def test_stored_keys_are_read_and_others_are_omitted(cache: IngestionCache) -> None:
     cache.put({"a": "1", "b": "2"})
     cache.put({"b": "3"})
     assert cache.get(["b", "c", "a"]) == {"a": "1", "b": "3"}
@@ -22,13 +22,13 @@ def test_what_was_put_is_found_and_what_was_not_is_left_out(cache: IngestionCach
     assert (cache.get(["a"]), len(cache)) == ({}, 0)
 
 
-def test_more_keys_than_a_query_takes_are_found(cache: IngestionCache) -> None:
+def test_more_keys_than_fit_one_query_are_read(cache: IngestionCache) -> None:
     entries = {str(number): str(number * number) for number in range(3000)}
     cache.put(entries)
     assert cache.get(list(entries)) == entries
 
 
-def test_a_file_is_found_again_and_a_copy_is_a_copy(tmp_path: Path) -> None:
+def test_a_cache_file_can_be_reopened_and_copied(tmp_path: Path) -> None:
     first = IngestionCache(tmp_path / "a.db")
     first.put({"a": "1"})
     first.close()
@@ -56,7 +56,7 @@ def test_threads_may_share_one(cache: IngestionCache) -> None:
     assert len(cache) == 200
 
 
-def test_a_file_of_something_else_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_reported_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "cache.db").write_bytes(b"this is no database, but a text that is long enough" * 100)
     with pytest.raises(DamagedStoreError, match=r"cache\.db") as told:
         IngestionCache(tmp_path / "cache.db")

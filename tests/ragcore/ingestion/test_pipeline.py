@@ -122,7 +122,7 @@ def test_strategy_applies_without_a_vector_store() -> None:
     assert seen(docstore) == {"a": changed.hash, "b": other.hash}
 
 
-def test_duplicates_are_told_by_what_they_say_whatever_their_id() -> None:
+def test_duplicates_are_recognised_by_content_whatever_their_id() -> None:
     pipeline, docstore, _ = upserting(strategy=DocstoreStrategy.DUPLICATES_ONLY)
     one = Document("One two three.", "a")
     made = pipeline.run([one, Document(one.text, "b"), Document("Other.", "c")])
@@ -150,7 +150,7 @@ def test_foreign_passages_in_the_docstore_are_not_documents() -> None:
     assert len(docstore.nodes()) == 2
 
 
-def test_all_nodes_of_a_document_are_kept_and_seen_together() -> None:
+def test_all_nodes_of_a_document_stay_and_are_passed_together() -> None:
     pipeline, docstore, store = upserting()
     nodes = [TextNode(text, text, ref_doc_id="d") for text in ("one", "two", "three")]
     assert len(pipeline.run(nodes=nodes)) == 3
@@ -185,7 +185,7 @@ def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
     assert len(made) > len(leaves)
 
 
-def test_what_it_stores_is_found_by_an_index_on_the_store() -> None:
+def test_an_index_on_the_store_retrieves_the_pipelines_output() -> None:
     pipeline, _, store = upserting()
     pipeline.run(documents(3))
     found = (

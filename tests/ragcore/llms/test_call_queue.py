@@ -86,7 +86,7 @@ def test_ollama_and_silent_local_servers_get_one_call_at_a_time(
         assert server.most_at_once == 1
 
 
-def test_the_setting_goes_before_what_is_found_out(threads: ThreadPoolExecutor) -> None:
+def test_the_setting_overrides_the_servers_capacity(threads: ThreadPoolExecutor) -> None:
     with ScriptedServer(always=Fault(delay=0.2), slots=1) as server:
         for llm in (
             OpenAI("tiny", api_key="sk", api_base=server.url, calls_at_once=3),
@@ -231,7 +231,7 @@ def test_full_server_is_not_retried_forever_by_a_nested_answer() -> None:
         assert len(server.chats) == 1  # those that it did not refuse
 
 
-def test_a_connection_is_not_given_back_while_it_is_hung_up() -> None:
+def test_a_connection_is_not_returned_while_it_is_closing() -> None:
     turn, events = Turn(), []
     owner = threading.Thread(target=lambda: (turn.when_ended(None), events.append("given back")))
 

@@ -57,7 +57,7 @@ def test_without_a_stream_of_its_own_the_answer_is_one_piece() -> None:
     assert [each.delta for each in Whole().stream_chat(HELLO[1:])] == ["USER: HELLO\nASSISTANT: "]
 
 
-def test_an_engine_asks_it_and_traces_what_was_asked() -> None:
+def test_an_engine_calls_it_and_traces_the_prompt() -> None:
     index = VectorStoreIndex.from_documents(
         [Document("Herons fish.")], embed_model=HashEmbedding(32), llm=Shouting()
     )

@@ -138,7 +138,7 @@ def test_it_does_not_end_while_an_answer_is_written(opened: Callable[..., LlamaC
     assert ends_within(3, pid)
 
 
-def test_a_question_that_meets_a_crash_is_asked_again(opened: Callable[..., LlamaCPP]) -> None:
+def test_a_question_is_repeated_after_a_crash(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened()
     llm.complete("Hello")
     pid = pid_of(llm)
@@ -147,7 +147,7 @@ def test_a_question_that_meets_a_crash_is_asked_again(opened: Callable[..., Llam
     assert pid_of(llm) != pid
 
 
-def test_a_crash_in_mid_answer_is_said_and_what_came_is_there(opened: Callable[..., LlamaCPP]) -> None:
+def test_a_crash_in_mid_answer_is_reported_after_its_text(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened(max_new_tokens=3000)
     with closing(llm.stream(CALL)) as pieces:
         said = [next(pieces)]
@@ -255,7 +255,7 @@ def test_memory_limits_the_slots_each_with_the_full_context(
         llm.runtime.stop()
 
 
-def test_too_little_memory_is_said_before_it_starts(
+def test_too_little_memory_is_reported_before_the_start(
     opened: Callable[..., LlamaCPP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llama_cpp_runtime, "free_memory", lambda: 400_000_000)
@@ -269,7 +269,7 @@ def test_too_little_memory_is_said_before_it_starts(
     assert llm.complete("Hello").text
 
 
-def test_a_model_that_takes_too_long_to_load_is_given_up(
+def test_a_model_that_loads_too_long_is_aborted(
     opened: Callable[..., LlamaCPP], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = tmp_path / "server.py"
@@ -317,7 +317,7 @@ def test_the_header_says_how_much_memory_it_takes(model: Path) -> None:
 @pytest.mark.parametrize(
     "kind", ["nothing", "missing", "text", "cut head", "cut tensors", "folder", "unknown kind"]
 )
-def test_what_is_no_model_is_said(
+def test_a_file_that_is_no_model_is_reported(
     kind: str, model: Path, tmp_path: Path, opened: Callable[..., LlamaCPP]
 ) -> None:
     path, data = tmp_path / "broken.gguf", model.read_bytes()
@@ -339,7 +339,7 @@ def test_what_is_no_model_is_said(
     assert not caught.value.retryable
 
 
-def test_no_package_is_said_with_the_line_that_installs_it(
+def test_a_missing_package_is_reported_with_its_install_line(
     opened: Callable[..., LlamaCPP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llama_cpp_runtime, "find_spec", lambda name: None)

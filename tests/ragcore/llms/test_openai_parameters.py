@@ -28,7 +28,7 @@ def parameters(server: ScriptedServer) -> list[dict[str, object]]:
     ]
 
 
-def test_what_is_asked_of_an_openai_compatible_server() -> None:
+def test_the_request_to_an_openai_compatible_server() -> None:
     with (
         ScriptedServer() as server,
         closing(OpenAICompatibleLLM("tiny", server.url, temperature=0.4, num_output=99)) as llm,
@@ -42,7 +42,7 @@ def test_what_is_asked_of_an_openai_compatible_server() -> None:
     )
 
 
-def test_what_is_asked_of_ollama() -> None:
+def test_the_request_to_ollama_is_as_documented() -> None:
     with (
         ScriptedServer() as server,
         closing(Ollama("tiny", server.url, num_output=99, context_window=2048)) as llm,
@@ -60,7 +60,7 @@ def test_ollama_gets_context_for_passages_and_time_to_load() -> None:
 
 
 @pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
-def test_what_a_model_is_asked_goes_through_one_connection(kind: type[OpenAICompatibleLLM | Ollama]) -> None:
+def test_all_requests_of_a_model_use_one_connection(kind: type[OpenAICompatibleLLM | Ollama]) -> None:
     with ScriptedServer() as server, closing(kind("tiny", server.url)) as llm:
         llm.generate(CALL)
         llm.list_models()
@@ -121,7 +121,7 @@ def test_refused_parameter_is_dropped_or_renamed_from_then_on(
         ("unknown: temperature, max_tokens, max_completion_tokens, stream_options", 3),
     ],
 )
-def test_a_server_that_is_never_content_is_not_asked_for_ever(message: str, requests: int) -> None:
+def test_a_server_that_always_refuses_is_not_retried_forever(message: str, requests: int) -> None:
     with (
         ScriptedServer(always=error(400, message)) as server,
         closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
@@ -163,7 +163,7 @@ def test_schema_is_sent_and_a_refused_one_dropped_from_then_on(
         assert sent == ([SCHEMA, None, None] if rejects else [SCHEMA, SCHEMA])
 
 
-def test_a_server_that_fails_at_a_schema_is_asked_without() -> None:
+def test_a_server_that_fails_at_a_schema_is_retried_without_it() -> None:
     with (
         ScriptedServer(lambda messages: "{}", faults=[error(500, "json_schema is not supported")]) as server,
         closing(OpenAICompatibleLLM("tiny", server.url)) as llm,

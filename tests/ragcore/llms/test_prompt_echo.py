@@ -65,7 +65,7 @@ def filter_reply(prompt: Prompt, reply: str, sizes: list[int]) -> str:
 QUIZ = "Here are two:\n\nQuestion: What is the limit?\nAnswer: 40.\n\nQuestion: What was it?\nAnswer: 45."
 
 
-def test_questions_that_were_asked_for_are_no_echo() -> None:
+def test_requested_questions_are_no_echo() -> None:
     variables = {**VARIABLES, "query_str": "Write two quiz questions with their answers."}
     call = LLMCall(TEXT_QA, {name: variables[name] for name in TEXT_QA.variables})
     reply_filter = ReplyFilter(TEXT_QA.task, call.messages())
@@ -73,7 +73,7 @@ def test_questions_that_were_asked_for_are_no_echo() -> None:
     assert call.stop_sequences == (OPENING, "\nPassages:")
 
 
-def test_a_label_before_an_answer_is_an_echo_whatever_was_asked() -> None:
+def test_a_label_before_an_answer_is_always_an_echo() -> None:
     variables = {**VARIABLES, "query_str": "Answer this question in one sentence: what is the limit?"}
     reply_filter = ReplyFilter(
         TEXT_QA.task, TEXT_QA.render({name: variables[name] for name in TEXT_QA.variables})
@@ -98,7 +98,7 @@ def test_any_reply_comes_out_the_same_however_it_is_cut(reply: str, sizes: list[
     assert filter_reply(TEXT_QA, reply, sizes) == filter_reply(TEXT_QA, reply, [])
 
 
-def test_words_are_shown_as_soon_as_they_are_no_prompt() -> None:
+def test_words_are_streamed_once_they_cannot_be_an_echo() -> None:
     reply_filter = ReplyFilter(TEXT_QA.task, TEXT_QA.render({"context_str": (), "query_str": "Why?"}))
     assert [reply_filter.feed(piece) for piece in ("Use", " only", " the", " bridge", " and")] == [
         "",

@@ -57,7 +57,7 @@ def test_closed_thoughts_go_and_nothing_else_does(said: str) -> None:
         assert without_thoughts(said) == closed.lstrip()
 
 
-def test_text_without_thoughts_is_not_held_back() -> None:
+def test_text_without_thoughts_is_not_delayed() -> None:
     answer = AnswerFilter()
     assert [answer.feed(piece) for piece in ("The", " ferry", " <b", "> leaves")] == [
         "The",

@@ -20,7 +20,7 @@ from ragcore.prompts.wording import GENERATION, TEXT_QA
 CALL = LLMCall(GENERATION, {"query_str": "How are you?"})
 
 
-def test_replies_are_said_in_turn_and_calls_are_kept() -> None:
+def test_replies_come_in_turn_and_calls_are_recorded() -> None:
     reply = Generation("two", Usage(7, 8), ({"id": "call_0"},))
     llm = ScriptedLLM(["one", reply])
     other = LLMCall(TEXT_QA, {"context_str": "c", "query_str": "q"})
@@ -45,7 +45,7 @@ def test_a_stream_comes_word_by_word_with_its_white_space() -> None:
     assert list(llm.stream(CALL)) == ["  one", "\n\ntwo", " three \n"]
 
 
-def test_tokens_are_words_when_asked_for() -> None:
+def test_tokens_are_words_on_request() -> None:
     llm = ScriptedLLM(["It's fine, thanks."], counts_words=True, context_window=12, num_output=3)
     assert llm.generate(CALL).usage == Usage(3, 3, estimated=True)
     assert (llm.metadata.context_window, llm.metadata.num_output) == (12, 3)

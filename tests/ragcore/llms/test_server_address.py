@@ -75,7 +75,7 @@ def test_addresses_of_ollama(typed: str, meant: str) -> None:
         "xn--0.pt",
     ],
 )
-def test_an_address_that_cannot_be_one_is_said_at_once(typed: str) -> None:
+def test_an_impossible_address_is_reported_at_once(typed: str) -> None:
     with pytest.raises(ConfigError) as caught:
         OpenAICompatibleLLM("tiny", typed)
     assert "http://localhost:1234" in caught.value.hint
@@ -83,7 +83,7 @@ def test_an_address_that_cannot_be_one_is_said_at_once(typed: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["sk-a\nb", "sk-ä", "two words", "sk-\x00"])
-def test_a_key_that_cannot_be_one_is_said_at_once_and_not_shown(key: str) -> None:
+def test_an_impossible_key_is_reported_and_not_displayed(key: str) -> None:
     with pytest.raises(ConfigError, match="characters that no key has") as caught:
         OpenAICompatibleLLM("tiny", "localhost:1", api_key=key)
     assert key not in str(caught.value) + caught.value.hint
@@ -127,7 +127,7 @@ def test_events_are_read_as_the_standard_says() -> None:
     assert list(events(lines)) == ['{"a":\n 1}', "second", "cut off"]
 
 
-def test_a_plain_answer_among_events_is_given_as_it_is() -> None:
+def test_a_plain_answer_instead_of_events_is_passed_through() -> None:
     assert list(events(['{"error": "no: stream"}'])) == ['{"error": "no: stream"}']
 
 

@@ -94,7 +94,7 @@ def sent(llm: ServedLLM, server: ScriptedServer, asked: LLMCall) -> dict[str, An
         ("today", {"type": "function", "function": {"name": "today"}}),
     ],
 )
-def test_openai_is_told_the_tools_and_which_to_choose(choice: str, over_the_wire: object) -> None:
+def test_openai_gets_the_tools_and_the_tool_choice(choice: str, over_the_wire: object) -> None:
     with ScriptedServer() as server, closing(open_openai(server.url)) as llm:
         body = sent(llm, server, call(tool_choice=choice))
         assert body["tools"] == [ADD, TODAY]
@@ -105,14 +105,14 @@ def test_openai_is_told_the_tools_and_which_to_choose(choice: str, over_the_wire
     ("choice", "shown"),
     [("auto", [ADD, TODAY]), ("required", [ADD, TODAY]), ("today", [TODAY]), ("none", None)],
 )
-def test_ollama_is_shown_the_tools_that_may_be_chosen(choice: str, shown: object) -> None:
+def test_ollama_gets_the_tools_that_may_be_called(choice: str, shown: object) -> None:
     with ScriptedServer() as server, closing(open_ollama(server.url)) as llm:
         body = sent(llm, server, call(tool_choice=choice))
         assert body.get("tools") == shown
         assert "tool_choice" not in body
 
 
-def test_without_tools_nothing_is_said_of_tools(opened: Open) -> None:
+def test_a_request_without_tools_does_not_mention_tools(opened: Open) -> None:
     with ScriptedServer() as server, closing(opened(server.url)) as llm:
         assert not {"tools", "tool_choice"} & sent(llm, server, call(tools=())).keys()
 
@@ -222,7 +222,7 @@ def test_parallel_calls_come_back_in_one_form(
     assert arguments == [json.loads(made.function.arguments) for made in CALLS]
 
 
-def test_calls_without_numbers_are_told_apart_by_their_ids() -> None:
+def test_calls_without_numbers_are_distinguished_by_their_ids() -> None:
     with (
         ScriptedServer(lambda messages: "", tool_calls=CALLS, numbered_calls=False) as server,
         closing(open_openai(server.url)) as llm,

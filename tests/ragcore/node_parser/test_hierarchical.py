@@ -98,7 +98,7 @@ def test_helper_functions_agree_with_the_tree_for_any_list() -> None:
     assert get_child_nodes(tree.leaves(), tree) == []
 
 
-def test_what_is_asked_of_nodes_that_are_not_there_is_an_error() -> None:
+def test_unknown_nodes_and_levels_are_errors() -> None:
     tree = tree_of()
     with pytest.raises(ValueError, match="depth is -1"):
         get_deeper_nodes(tree, depth=-1)

@@ -27,7 +27,7 @@ def test_text_belongs_to_the_innermost_element_that_is_listed() -> None:
     assert runs("<p>in <b>bold</b> out</p>", tags=["p"]) == [("p", "in\nbold\nout")]
 
 
-def test_text_outside_of_the_listed_elements_is_left_out() -> None:
+def test_text_outside_of_the_listed_elements_is_omitted() -> None:
     assert runs("<title>t</title><div>lost</div><p>kept</p>") == [("p", "kept")]
     assert runs("<p>seen<script>x = '<p>no</p>'</script><style>p {}</style><!-- no --></p>") == [
         ("p", "seen")

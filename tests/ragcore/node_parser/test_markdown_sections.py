@@ -39,7 +39,7 @@ def test_each_heading_opens_a_section_named_by_those_above() -> None:
     ]
 
 
-def test_the_headings_above_a_section_join_the_metadata_of_its_document() -> None:
+def test_headings_above_a_section_join_its_documents_metadata() -> None:
     nodes = MarkdownNodeParser()([Document(TEXT, metadata={"file_name": "a.md"})])
     assert dict(nodes[0].metadata) == {"file_name": "a.md", "header_path": "/"}
     assert dict(nodes[3].metadata) == {"file_name": "a.md", "header_path": "/Railway/Tickets/"}

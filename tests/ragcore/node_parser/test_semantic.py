@@ -60,7 +60,7 @@ def test_buffer_is_the_neighbours_per_side_in_each_embedding() -> None:
     assert embedder.embedded == ["1 ant. 2 bees.", "1 ant. 2 bees. 3 cats.", "2 bees. 3 cats."]
 
 
-def test_one_subject_after_another_is_told_apart_by_words_alone() -> None:
+def test_subjects_are_separated_by_words_alone() -> None:
     boats = "The boat has a sail. A sail drives the boat. Every boat needs its sail."
     bread = "Bread is made of flour. Flour and water make bread. Good bread needs good flour."
     parser = SemanticSplitterNodeParser(0, 80, embed_model=HashEmbedding())
@@ -74,7 +74,7 @@ def test_single_sentence_is_one_passage_without_embedding() -> None:
     assert embedder.embedded == []
 
 
-def test_numbers_that_cannot_be_meant_are_refused() -> None:
+def test_nonsensical_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="buffer_size is -1"):
         SemanticSplitterNodeParser(-1, embed_model=Turning())
     with pytest.raises(ValueError, match="from 0 to 100"):

@@ -118,7 +118,7 @@ def test_metadata_above_each_chunk_reduces_its_room() -> None:
         splitter.split_text_metadata_aware("a", "one two three four five six")
 
 
-def test_sentences_may_be_found_by_a_function_of_ones_own() -> None:
+def test_a_custom_function_can_find_the_sentences() -> None:
     def by_bars(text: str) -> list[str]:
         return [part.strip() for part in text.split("|")]
 

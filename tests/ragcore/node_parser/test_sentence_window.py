@@ -30,7 +30,7 @@ def test_each_sentence_is_a_node_with_its_neighbours_as_window() -> None:
     assert [TEXT[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
 
 
-def test_the_window_is_three_sentences_on_both_sides_unless_told() -> None:
+def test_the_default_window_is_three_sentences_on_both_sides() -> None:
     text = " ".join(f"Sentence {word} is here." for word in "abcdefghi")
     middle = SentenceWindowNodeParser()([Document(text)])[4]
     assert middle.metadata["window"] == " ".join(f"Sentence {word} is here." for word in "bcdefgh")

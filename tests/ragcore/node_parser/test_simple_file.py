@@ -51,7 +51,7 @@ def test_files_are_read_as_they_stand_to_be_split_by_their_marks(tmp_path: Path)
     assert [node.text for node in SimpleFileNodeParser()(reader.load_data())] == ["A", "x", "a b x"]
 
 
-def test_what_a_reader_made_plain_text_of_stays_whole(tmp_path: Path) -> None:
+def test_text_that_a_reader_converted_stays_whole(tmp_path: Path) -> None:
     for name, text in (("a.html", HTML), ("b.json", JSON)):
         tmp_path.joinpath(name).write_text(text)
     documents = SimpleDirectoryReader(tmp_path).load_data()

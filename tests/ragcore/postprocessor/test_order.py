@@ -188,7 +188,7 @@ def test_what_is_used_now_is_remembered_and_no_passage_is_edited() -> None:
     assert still.postprocess_nodes(new)[0].score == pytest.approx(1.1)
 
 
-def test_passages_can_be_put_in_order_from_an_event_loop() -> None:
+def test_passages_can_be_sorted_from_an_event_loop() -> None:
     hits = [NodeWithScore(TextNode(id_, id_), score) for id_, score in (("a", 0.3), ("b", 0.2), ("c", 0.1))]
     found = asyncio.run(LongContextReorder().apostprocess_nodes(hits))
     assert names(found) == names(LongContextReorder().postprocess_nodes(hits)) != names(hits)

@@ -82,7 +82,7 @@ def test_every_window_is_there_once_in_reading_order(places: list[int], count: i
     assert texts(found) == " ".join("abcdefghi"[place] for place in sorted(wanted))
 
 
-def test_documents_stand_in_the_order_in_which_they_were_found() -> None:
+def test_documents_are_in_the_order_of_retrieval() -> None:
     first, second = chain("abcd"), chain("vwxyz", "e")
     found = [
         NodeWithScore(second[3]),

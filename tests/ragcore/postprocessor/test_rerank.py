@@ -228,7 +228,7 @@ def test_a_cross_encoder_reads_what_an_embedder_would(cross_encoder: Path) -> No
     assert len({score for _, score in found}) == 4
 
 
-def test_a_cross_encoder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_cross_encoder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not on this computer"):
         SentenceTransformerRerank(str(tmp_path / "nothing"), local_files_only=True).postprocess_nodes(
             hits(1), query_str="?"

@@ -130,7 +130,7 @@ def test_addresses_and_numbers_of_persons_are_masked(text: str, masked: str) -> 
     assert found.text == masked
 
 
-def test_the_question_is_given_once() -> None:
+def test_the_question_is_passed_once() -> None:
     found = hits("a")
     assert SimilarityPostprocessor(0.4).postprocess_nodes(found, query_str="why?") == found
     with pytest.raises(ValueError, match="give one of them"):

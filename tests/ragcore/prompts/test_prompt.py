@@ -78,7 +78,7 @@ def test_a_function_makes_a_variables_text_of_all_values() -> None:
     assert of_documents == f"{OPENING}\n- one (Q)\n- two (Q)\n{CLOSING}\nQ"
 
 
-def test_what_a_function_makes_need_not_be_given() -> None:
+def test_a_variable_with_a_function_needs_no_value() -> None:
     template = PromptTemplate(
         "{day}: {task}", function_mappings={"day": lambda **values: f"day of {values['task']}"}
     )
@@ -186,7 +186,7 @@ def test_the_history_stands_before_the_templates_last_message() -> None:
     ]
 
 
-def test_templates_are_found_beside_the_prompts() -> None:
+def test_replaceable_prompts_include_the_templates() -> None:
     from ragcore import prompts
 
     assert prompts.PromptTemplate is PromptTemplate
@@ -253,7 +253,7 @@ def test_format_is_an_instruction_and_the_rest_keeps_its_origin() -> None:
     ]
 
 
-def test_a_form_of_pydantic_is_asked_for_and_read() -> None:
+def test_a_pydantic_model_is_requested_and_parsed() -> None:
     class Bird(BaseModel):
         name: str
         eggs: int

@@ -21,7 +21,7 @@ class Dog(BaseModel):
 ASK = PromptTemplate("Which dog is in {text}?")
 
 
-def test_a_reply_becomes_the_model_that_was_asked_for() -> None:
+def test_a_reply_becomes_an_instance_of_the_requested_model() -> None:
     llm = ScriptedLLM(['Here it is:\n```json\n{"name": "Laika", "legs": 4}\n```'])
     assert llm.structured_predict(Dog, ASK, text="space") == Dog(name="Laika", legs=4)
     (call,) = llm.calls

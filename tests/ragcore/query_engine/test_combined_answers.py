@@ -85,7 +85,7 @@ def of_two(synthesizer: Synthesizer) -> AnswerStream:
     return combine_answers(synthesizer, QueryBundle("Who?"), answers, ["", ""], {"kept": 1})
 
 
-def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
+def test_the_answer_has_the_output_class_of_its_synthesizer() -> None:
     llm = ScriptedLLM(['Here: {"name": "Ann"}'])
     response = of_two(get_response_synthesizer(llm, "tree_summarize", output_cls=Person)).whole()
     assert (str(response), dict(response.extra)) == (

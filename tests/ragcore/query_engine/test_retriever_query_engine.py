@@ -124,7 +124,7 @@ def test_empty_question_is_refused_before_any_search(question: str) -> None:
     assert retriever.asked == []
 
 
-def test_nothing_found_is_said_without_a_call() -> None:
+def test_no_passages_gives_a_fixed_reply_without_a_call() -> None:
     response = RetrieverQueryEngine.from_args(ListRetriever([]), word_llm([])).query("What?")
     assert (response.response, response.source_nodes) == (NOTHING_FOUND, ())
 
@@ -179,7 +179,7 @@ class Animal(BaseModel):
     name: str
 
 
-def test_it_is_made_as_its_synthesizer_is() -> None:
+def test_from_args_passes_options_to_the_synthesizer() -> None:
     made = RetrieverQueryEngine.from_args(
         ListRetriever(THREE), word_llm(['{"name": "cat"}']), output_cls=Animal
     )

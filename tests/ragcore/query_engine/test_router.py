@@ -112,7 +112,7 @@ def test_trace_has_the_selection_the_engines_and_all_calls() -> None:
     assert all(step.seconds >= 0 for step in response.trace.walk())
 
 
-def test_a_stream_left_early_or_never_read_ends_its_trace() -> None:
+def test_a_stream_closed_early_or_never_read_ends_its_trace() -> None:
     for pieces in (0, 1):
         stream = router("[1]", tool("a", essay())).stream_query("What?")
         for _ in range(pieces):
@@ -122,7 +122,7 @@ def test_a_stream_left_early_or_never_read_ends_its_trace() -> None:
         assert all(step.seconds >= 0 for step in stream.trace.walk())
 
 
-def test_routers_can_be_nested_and_the_outer_selection_is_told() -> None:
+def test_routers_can_be_nested_and_the_outer_selection_is_noted() -> None:
     inner = router('[{"choice": 1, "reason": "inner"}]', tool("a", essay()))
     response = router('[{"choice": 1, "reason": "outer"}]', tool("all", inner)).query("What?")
     assert response.metadata["selector_result"].reason == "outer"
@@ -161,7 +161,7 @@ def test_it_runs_without_a_language_model() -> None:
     assert str(RouterQueryEngine(selector, tools, llm).query("What do dogs do?")) == "Dogs bark [1]."
 
 
-def test_engines_are_asked_at_the_same_time() -> None:
+def test_engines_are_queried_at_the_same_time() -> None:
     import threading
 
     together = threading.Barrier(2, timeout=5)

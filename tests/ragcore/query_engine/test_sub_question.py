@@ -75,7 +75,7 @@ def test_parts_run_in_parallel_with_answers_in_order() -> None:
     assert [pair.answer for pair in response.metadata["sub_questions"]] == ["slow", "quick"]
 
 
-def test_parts_may_be_asked_one_after_the_other() -> None:
+def test_parts_may_be_queried_one_after_the_other() -> None:
     asked: list[str] = []
 
     def answer(question: str) -> str:
@@ -105,7 +105,7 @@ def test_part_for_an_unknown_tool_is_dropped_and_traced() -> None:
 @pytest.mark.parametrize(
     "reply", ["I cannot divide this.", "[]", json.dumps([{"sub_question": "?", "tool_name": "oslo"}])]
 )
-def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> None:
+def test_without_parts_the_question_goes_to_every_tool(reply: str) -> None:
     response = engine(ScriptedLLM([reply, "Both."])).query("Who?")
     assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [
         SubQuestion("Who?", "rome"),
@@ -143,7 +143,7 @@ def test_a_question_is_divided_in_words_of_its_own() -> None:
     )
 
 
-def test_a_stream_has_asked_the_parts_before_its_first_piece() -> None:
+def test_a_stream_queries_the_parts_before_its_first_piece() -> None:
     llm = ScriptedLLM([json.dumps(PARTS), "two words"])
     stream = engine(llm).stream_query("Who?")
     assert len(llm.calls) == 1

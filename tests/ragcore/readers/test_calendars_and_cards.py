@@ -67,7 +67,7 @@ def test_genome_variants_with_the_ending_of_cards_stay_as_is(tmp_path: Path) -> 
         ("SUMMARY:data: review", "Event: data: review"),
     ],
 )
-def test_what_an_event_says_stays_as_it_was_meant(lines: str, text: str, tmp_path: Path) -> None:
+def test_an_events_text_retains_its_meaning(lines: str, text: str, tmp_path: Path) -> None:
     assert (
         read(
             tmp_path, "a.ics", f"BEGIN:VCALENDAR\nBEGIN:VEVENT\n{lines}\nEND:VEVENT\nEND:VCALENDAR\n".encode()

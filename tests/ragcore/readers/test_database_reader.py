@@ -128,7 +128,7 @@ def test_columns_may_be_in_the_metadata_too_as_plain_values(engine: sqlalchemy.E
     assert dict(reader.load_data(QUERY, metadata_cols=["height"])[1].metadata) == {"height": None}
 
 
-def test_rows_are_read_as_they_are_asked_for(engine: sqlalchemy.Engine) -> None:
+def test_rows_are_read_as_the_query_selects_them(engine: sqlalchemy.Engine) -> None:
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"  # never ends
     fetched: list[object] = []
     sqlalchemy.event.listen(
@@ -183,7 +183,7 @@ def test_no_rows_are_no_documents(engine: sqlalchemy.Engine) -> None:
     assert DatabaseReader(engine=engine).load_data(f"SELECT * FROM ({QUERY}) WHERE id > 9") == []
 
 
-def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
+def test_wrong_arguments_are_reported(engine: sqlalchemy.Engine) -> None:
     reader = DatabaseReader(engine=engine)
     for nothing in (None, ""):
         with pytest.raises(ValueError, match="A query is needed"):

@@ -150,7 +150,7 @@ def test_parent_folders_do_not_count_for_exclusion(folder: Path, monkeypatch: py
         assert reader.list_resources() == [str(inside / "x.txt")]
 
 
-def test_endings_and_a_limit_choose_among_what_is_left(folder: Path) -> None:
+def test_suffixes_and_a_limit_select_among_the_other_files(folder: Path) -> None:
     assert names(folder, required_exts=[".txt"]) == ["A.TXT", "b.txt", "empty.txt"]
     assert names(folder, required_exts=["md"], recursive=True) == ["a.md", "sub/deep/d.md"]
     assert names(folder, required_exts=[".txt"], exclude_empty=True, num_files_limit=2) == ["A.TXT", "b.txt"]
@@ -172,7 +172,7 @@ def test_endings_and_a_limit_choose_among_what_is_left(folder: Path) -> None:
         ({"input_files": "b.txt"}, "input_files is 'b.txt'; it must be a list"),
     ],
 )
-def test_what_cannot_be_read_at_all_is_said_at_once(
+def test_a_missing_file_or_folder_is_reported_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], said: str
 ) -> None:
     monkeypatch.chdir(folder)
@@ -196,7 +196,7 @@ def test_document_records_its_origin_and_shows_only_its_path(folder: Path) -> No
         assert document.get_content(mode) == f"file_path: {path}\n\nThe text of b.txt."
 
 
-def test_what_is_not_known_of_a_file_is_left_out(tmp_path: Path) -> None:
+def test_unknown_metadata_of_a_file_is_omitted(tmp_path: Path) -> None:
     path = tmp_path / "notes.unheard-of"
     path.write_text("words")
     (document,) = SimpleDirectoryReader(tmp_path).load_data()
@@ -278,7 +278,7 @@ def test_custom_metadata_replaces_ours_and_is_visible(folder: Path) -> None:
     assert document.get_content(MetadataMode.EMBED) == "shelf: a\n\nThe text of a.md."
 
 
-def test_files_that_cannot_be_read_are_left_out_and_told(folder: Path) -> None:
+def test_unreadable_files_are_skipped_and_reported(folder: Path) -> None:
     folder.joinpath("bad.pdf").write_bytes(b"%PDF-1.7 nonsense")
     folder.joinpath("c.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(99))
     folder.joinpath("d.mp3").write_bytes(b"ID3\x04" + bytes(99))
@@ -333,7 +333,7 @@ def test_custom_reader_errors_are_reported_except_import_errors(folder: Path) ->
         SimpleDirectoryReader(folder, file_extractor={".md": importing}).load_data()
 
 
-def test_a_reader_of_ones_own_that_gives_no_documents_is_told(folder: Path) -> None:
+def test_a_custom_reader_without_documents_is_reported(folder: Path) -> None:
     reader = SimpleDirectoryReader(folder, file_extractor={".md": strings}, exclude_empty=True)
     assert [document.text for document in reader.load_data()] == ["The text of A.TXT.", "The text of b.txt."]
     (problem,) = reader.failures.values()
@@ -341,7 +341,7 @@ def test_a_reader_of_ones_own_that_gives_no_documents_is_told(folder: Path) -> N
 
 
 @pytest.mark.parametrize("call", ["open", "info", "modified"])
-def test_whatever_a_file_system_raises_is_told_of_the_file(
+def test_any_error_of_a_file_system_is_reported_with_the_file(
     cloud: fsspec.AbstractFileSystem, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = getattr(cloud, call)
@@ -399,7 +399,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_encoding_that_is_given_holds_for_every_kind_of_text(name: str, tmp_path: Path) -> None:
+def test_the_encoding_argument_applies_to_every_kind_of_text(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(KINDS[name].encode("cp437"))
 
@@ -426,7 +426,7 @@ def test_binary_is_not_text_even_in_a_single_byte_encoding(tmp_path: Path) -> No
     ]
 
 
-def test_one_file_is_read_as_is_asked_for(folder: Path, cloud: fsspec.AbstractFileSystem) -> None:
+def test_one_file_is_read_with_its_options(folder: Path, cloud: fsspec.AbstractFileSystem) -> None:
     load = SimpleDirectoryReader.load_file
     folder.joinpath("b.txt").write_bytes("¥".encode("cp437"))
     assert load(folder / "b.txt", encoding="cp437")[0].text == "¥"

@@ -21,7 +21,7 @@ def test_a_reader_of_a_type_of_file_reads_every_supported_file(name: str, tmp_pa
     assert document.metadata["file_name"] == "fares.csv"
 
 
-def test_ragcores_own_readers_have_their_names_and_others_are_an_error(tmp_path: Path) -> None:
+def test_own_readers_have_their_names_and_others_are_an_error(tmp_path: Path) -> None:
     assert download_loader("DatabaseReader") is DatabaseReader
     with pytest.raises(ConfigError, match="no reader WikipediaReader"):
         download_loader("WikipediaReader")

@@ -38,7 +38,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("encoding", TEXTS)
-def test_an_encoding_that_the_file_does_not_name_is_found(encoding: str) -> None:
+def test_an_unnamed_encoding_is_detected(encoding: str) -> None:
     assert decode(TEXTS[encoding].encode(encoding), "a.txt") == TEXTS[encoding]
 
 
@@ -82,7 +82,7 @@ def test_a_stray_byte_does_not_spoil_the_rest() -> None:
     assert decode("Größe, Länge, Fläche, Höhe, Menge ".encode() * 3 + b"\x80uro", "a.txt").endswith("€uro")
 
 
-def test_what_is_no_text_is_said() -> None:
+def test_a_file_that_is_no_text_is_reported() -> None:
     with pytest.raises(EmptyFileError, match=r"a\.txt is empty"):
         decode(b"", "a.txt")
     with pytest.raises(EmptyFileError, match="blank"):
@@ -101,7 +101,7 @@ def test_a_text_with_some_zeros_in_it_is_read_without_them() -> None:
 
 
 @given(st.text())
-def test_cleaned_text_can_be_stored_and_shown(text: str) -> None:
+def test_cleaned_text_can_be_stored_and_displayed(text: str) -> None:
     cleaned = clean(text)
     cleaned.encode("utf-8")
     assert not set(cleaned) & set("\0\r\f\ufeff")

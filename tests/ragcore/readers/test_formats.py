@@ -86,7 +86,7 @@ def test_headers_and_footers_do_not_tear_sentences_apart(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("line", ["By Water Page {}", "- Seite {} von 3 -", "P. {}/3"])
-def test_the_numbers_of_three_pages_are_told_once(line: str) -> None:
+def test_the_numbers_of_three_pages_are_reported_once(line: str) -> None:
     pages = [[Line(line.format(page)), Line(f"What is {word} said.")] for page, word in enumerate("abc", 1)]
     assert without_running_lines(pages) == [pages[0], pages[1][1:], pages[2][1:]]
     assert without_running_lines(pages[:2]) == pages[:2]
@@ -151,7 +151,7 @@ def test_word_hyphen_stays_if_the_document_shows_it_elsewhere() -> None:
     assert paragraphs(page, frozenset({"well-known"})) == "a well-known and important thing"
 
 
-def test_a_pdf_of_pictures_is_said_to_be_a_scan(tmp_path: Path) -> None:
+def test_a_pdf_of_pictures_is_reported_as_a_scan(tmp_path: Path) -> None:
     from reportlab.pdfgen.canvas import Canvas
 
     canvas = Canvas(str(tmp_path / "scan.pdf"))
@@ -338,7 +338,7 @@ def test_every_row_of_a_sheet_says_what_its_values_are(make: object, tmp_path: P
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_of_a_table_is_found(delimiter: str, tmp_path: Path) -> None:
+def test_the_delimiter_of_a_table_is_detected(delimiter: str, tmp_path: Path) -> None:
     rows = [["Name", "Remark"], ["Ada", "tower, built 1871; high"], ["Bob", "line\nbreak"]]
     text = read(making.make_csv(tmp_path / "a.csv", rows, delimiter=delimiter, encoding="cp1252")).text
     assert text == "Name | Remark\nName: Ada; Remark: tower, built 1871; high\nName: Bob; Remark: line break"
@@ -349,7 +349,7 @@ def test_a_first_line_that_names_the_delimiter_is_no_row(tmp_path: Path) -> None
     assert read(tmp_path / "a.csv").text == "Name | Remark\nName: Ada, Bob; Remark: tower"
 
 
-def test_a_table_of_numbers_has_no_header_made_up(tmp_path: Path) -> None:
+def test_a_table_of_numbers_gets_no_invented_header(tmp_path: Path) -> None:
     assert read(making.make_csv(tmp_path / "a.csv", [[1, 2], [3, 4]])).text == "1 | 2\n3 | 4"
 
 
@@ -527,7 +527,7 @@ def test_first_of_many_unreadable_attachments_are_named_once(tmp_path: Path) -> 
         assert [error.what for error in left_out] == [f"a.eml was read without the files inside it: {names}."]
 
 
-def test_what_a_saved_web_page_shows_is_not_taken_for_attached(tmp_path: Path) -> None:
+def test_resources_of_a_saved_web_page_are_no_attachments(tmp_path: Path) -> None:
     page = mail(
         ("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related"
     )
@@ -638,7 +638,7 @@ Today."""
         ("On 14 May 2025 at 9:15 we met Ada:", "On 14 May 2025 at 9:15 we met Ada:"),
     ],
 )  # fmt: skip
-def test_who_wrote_an_earlier_mail_is_told_as_above_any_mail(line: str, head: str, tmp_path: Path) -> None:
+def test_an_earlier_mail_has_its_sender_above_it(line: str, head: str, tmp_path: Path) -> None:
     for name, body, html in (
         ("a.eml", f"Yes.\n\n{line}\n> Really?", ""),
         ("b.eml", "", f"Yes.<p>{escape(line)}</p>Really?"),

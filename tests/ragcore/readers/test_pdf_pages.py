@@ -118,7 +118,7 @@ def test_text_outside_the_visible_page_has_no_box(tmp_path: Path) -> None:
     assert box.top + box.height / 2 == pytest.approx(100 * (690 - 664) / 690, abs=1)
 
 
-def test_the_part_of_a_quote_that_is_on_this_page_is_found(tmp_path: Path) -> None:
+def test_the_part_of_a_quote_on_this_page_is_located(tmp_path: Path) -> None:
     path = make_pdf(
         tmp_path / "a.pdf",
         [
@@ -135,7 +135,7 @@ def test_the_part_of_a_quote_that_is_on_this_page_is_found(tmp_path: Path) -> No
     assert second == highlight_boxes(path, 1, "and it ends on the second one.")[0]
 
 
-def test_a_word_cut_at_the_line_end_is_found_as_it_is_read(tmp_path: Path) -> None:
+def test_a_hyphenated_word_is_located_as_it_is_read(tmp_path: Path) -> None:
     drawn(tmp_path / "a.pdf", ["This is the funda-", "mental idea of it."])
     text = read_file(tmp_path / "a.pdf", ReadOptions("a.pdf")).text
     assert "the fundamental idea" in text
@@ -187,7 +187,7 @@ def test_a_giant_page_is_drawn_smaller(tmp_path: Path) -> None:
     assert width * height <= 16_100_000
 
 
-def test_passwords_are_asked_for_refused_and_accepted(tmp_path: Path) -> None:
+def test_passwords_are_requested_refused_and_accepted(tmp_path: Path) -> None:
     path = make_pdf(tmp_path / "a.pdf", ["The secret words."], password="open sesame")
     with pytest.raises(EncryptedFileError, match="protected with a password"):
         read_file(path, ReadOptions("a.pdf"))
@@ -198,7 +198,7 @@ def test_passwords_are_asked_for_refused_and_accepted(tmp_path: Path) -> None:
     assert highlight_boxes(path, 0, "secret words", password="open sesame")
 
 
-def test_no_such_page_and_no_such_pdf_are_said(tmp_path: Path) -> None:
+def test_a_missing_page_and_a_missing_pdf_are_reported(tmp_path: Path) -> None:
     path = make_pdf(tmp_path / "a.pdf", ["one"])
     with pytest.raises(InputError, match="no page 6"):
         render_page(path, 5)

@@ -18,7 +18,7 @@ def read(path: Path) -> str:
     return read_file(path, ReadOptions(path.name)).text
 
 
-def test_of_a_drawing_what_is_seen_is_read(tmp_path: Path) -> None:
+def test_the_visible_text_of_a_drawing_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text(
         "<svg xmlns='http://www.w3.org/2000/svg'><style>.a { fill: red }</style><title>Map</title><text>Pier"
         "<tspan display='none'>no</tspan> 4</text><g style='display: none'><text>Draft</text></g></svg>"
@@ -37,7 +37,7 @@ def test_of_a_drawing_what_is_seen_is_read(tmp_path: Path) -> None:
         ("<p>Open 9 to 5.</p><noscript>Switch on JavaScript.</noscript>", "Open 9 to 5."),
     ],
 )
-def test_page_form_fields_and_no_script_text_are_read(body: str, text: str, tmp_path: Path) -> None:
+def test_form_fields_and_noscript_text_are_read(body: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(f"<html><body>{body}</body></html>")
     assert read(tmp_path / "a.html") == text
 
@@ -45,7 +45,7 @@ def test_page_form_fields_and_no_script_text_are_read(body: str, text: str, tmp_
 @pytest.mark.parametrize(
     ("said", "text"), [("The pier at noon", "Before.The pier at noon"), ("pier.JPG", "Before.")]
 )
-def test_what_is_said_of_a_picture_in_a_word_document_is_read(said: str, text: str, tmp_path: Path) -> None:
+def test_alternative_text_of_a_picture_in_word_is_read(said: str, text: str, tmp_path: Path) -> None:
     body = (
         f"<w:p><w:r><w:t>Before.</w:t></w:r><w:r><w:drawing><inline><docPr id='1' descr='{said}'/>"
         "<graphic><graphicData><pic/></graphicData></graphic></inline></w:drawing></w:r></w:p>"
@@ -53,7 +53,7 @@ def test_what_is_said_of_a_picture_in_a_word_document_is_read(said: str, text: s
     assert read(make_docx(tmp_path / "a.docx", body)).replace("\n", "") == text
 
 
-def test_what_is_said_of_a_picture_on_a_slide_is_read(tmp_path: Path) -> None:
+def test_alternative_text_of_a_picture_on_a_slide_is_read(tmp_path: Path) -> None:
     from pptx import Presentation
 
     Image.new("RGB", (9, 9)).save(tmp_path / "a.png")

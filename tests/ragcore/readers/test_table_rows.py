@@ -85,7 +85,7 @@ def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str
         ("Cliff | 84 | North | 1871", "Harbour | 3 | South | 1872", "Hut | 7 | East | 1873"),
     ],
 )
-def test_where_no_row_is_clearly_names_none_are_made_up(rows: tuple[str, ...]) -> None:
+def test_without_a_clear_header_no_names_are_invented(rows: tuple[str, ...]) -> None:
     assert lines(*rows) == list(rows)
 
 
@@ -473,7 +473,7 @@ def test_a_table_inside_an_article_has_the_same_form() -> None:
     assert "Some other story" not in text
 
 
-def test_a_short_menu_beside_a_long_article_is_no_part_of_it() -> None:
+def test_a_short_menu_next_to_a_long_article_is_no_part_of_it() -> None:
     story = "".join(
         f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>"
         for n in range(30)
@@ -507,7 +507,7 @@ def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
 
 
 @pytest.mark.skipif(not ARTICLES.exists(), reason="the pages do not lie beside the checkout")
-def test_articles_are_told_from_the_frames_of_their_pages() -> None:
+def test_articles_are_separated_from_the_frames_of_their_pages() -> None:
     from benchmarks.html import measure, pages
 
     _, recall, f1, _ = measure(pages(), page_text)
@@ -516,7 +516,7 @@ def test_articles_are_told_from_the_frames_of_their_pages() -> None:
 
 
 @pytest.mark.skipif(not TABLES.exists(), reason="the tables do not lie beside the checkout")
-def test_columns_of_annual_reports_are_found() -> None:
+def test_columns_of_annual_reports_are_detected() -> None:
     import json
 
     named = rows = 0

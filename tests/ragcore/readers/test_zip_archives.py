@@ -27,7 +27,7 @@ def unpacked(path: Path, password: str | None = None) -> list[Unpacked]:
     return unpack(path, path.parent / "into", ReadOptions(path.name, password))
 
 
-def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> None:
+def test_members_are_unpacked_in_order_and_junk_is_skipped(tmp_path: Path) -> None:
     members = {
         "b/notes.txt": b"one",
         "__MACOSX/b/._notes.txt": b"junk",
@@ -174,7 +174,7 @@ def test_a_zip_in_the_zip_is_unpacked_and_one_deeper_is_reported(tmp_path: Path)
     assert found[0].path.read_bytes() == b"inner"
 
 
-def test_a_program_in_a_zip_is_told_what_it_would_be_told_alone(tmp_path: Path) -> None:
+def test_a_program_in_a_zip_is_refused_as_it_would_be_alone(tmp_path: Path) -> None:
     [member] = unpacked(make_zip(tmp_path / "a.zip", {"b.exe": b"MZ\x90\x00" * 500}))
     alone = tmp_path / "b.exe"
     alone.write_bytes(b"MZ\x90\x00" * 500)
@@ -184,7 +184,7 @@ def test_a_program_in_a_zip_is_told_what_it_would_be_told_alone(tmp_path: Path) 
     assert member.error.hint == refused.value.hint
 
 
-def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None:
+def test_unreadable_members_are_reported_with_the_others(tmp_path: Path) -> None:
     members = {"plan.dwg": bytes(range(256)), "empty.txt": b"", "fine.txt": b"fine", "broken.zip": b"PK no"}
     found = unpacked(make_zip(tmp_path / "a.zip", members))
     assert {member.name: type(member.error) for member in found} == {
@@ -219,7 +219,7 @@ def test_a_member_without_a_name_is_reported(tmp_path: Path) -> None:
     assert second.path.read_bytes() == b"fine"
 
 
-def test_no_archive_and_no_files_are_said(tmp_path: Path) -> None:
+def test_no_archive_and_an_empty_archive_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and then nothing")
     with pytest.raises(DamagedFileError, match=r"a\.zip"):
         unpacked(tmp_path / "a.zip")

@@ -228,7 +228,7 @@ def test_answer_with_uncheckable_citations_stays_as_written(tmp_path: Path) -> N
         ("How old is the director of the opera?", "", "nothing"),
     ],
 )
-def test_what_the_passages_do_not_answer_is_told_from_an_answer(
+def test_unanswered_questions_are_distinguished_from_answers(
     question: str, written: str, outcome: str
 ) -> None:
     passages = [Passage(text, number) for number, text in enumerate(PASSAGES, 1)]

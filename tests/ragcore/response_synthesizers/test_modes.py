@@ -171,7 +171,7 @@ def test_only_the_last_refine_call_streams_and_others_send_empty() -> None:
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_nothing_found_is_said_without_a_call(mode: ResponseMode) -> None:
+def test_no_passages_gives_a_fixed_reply_without_a_call(mode: ResponseMode) -> None:
     llm = word_llm(counting())
     response = Synthesizer(llm, mode).synthesize("What?", [])
     assert (response.response, response.source_nodes, llm.calls) == (NOTHING_FOUND, (), [])
@@ -222,7 +222,7 @@ def test_independent_calls_run_in_parallel_up_to_the_limit(mode: ResponseMode) -
         assert [row[12:] for row in answer.split("\n")[::2]] == [f"about passage{n}" for n in range(1, 7)]
 
 
-def test_a_row_is_streamed_while_the_next_is_still_being_made() -> None:
+def test_a_row_is_streamed_while_the_next_is_generated() -> None:
     second = threading.Event()
 
     def rule(call: LLMCall) -> str:

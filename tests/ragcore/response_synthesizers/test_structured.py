@@ -49,7 +49,7 @@ def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("mode", ["refine", "compact"])
-def test_when_no_call_finds_it_that_is_said(mode: str) -> None:
+def test_no_satisfied_call_gives_a_fixed_reply(mode: str) -> None:
     llm = make_finder()
     response = filtered(llm, mode).synthesize("What?", nodes("a", "b"))
     assert response.response == NOTHING_FOUND
@@ -142,7 +142,7 @@ def test_answer_of_another_form_is_an_error_that_says_why(reply: str, says: str)
     assert caught.value.hint
 
 
-def test_no_form_is_needed_where_nothing_was_found() -> None:
+def test_without_passages_there_is_no_structured_output() -> None:
     response = get_response_synthesizer(word_llm([]), output_cls=Person).synthesize("Who?", [])
     assert (response.response, dict(response.extra)) == (NOTHING_FOUND, {})
 
@@ -166,7 +166,7 @@ def test_a_synthesizer_for_streaming_gives_the_answer_in_pieces() -> None:
     assert list(answer.response_gen) == ["one", " two"]
 
 
-def test_without_async_one_call_is_made_after_the_other() -> None:
+def test_without_async_calls_run_one_after_the_other() -> None:
     import threading
 
     running, most = 0, 0

@@ -95,7 +95,7 @@ def test_a_template_does_the_task_of_its_place(mode: str, slot: str, name: str) 
     ("mode", "slots"),
     [("refine", ["text_qa", "refine"]), ("tree_summarize", ["summary"]), ("generation", ["simple"])],
 )
-def test_each_template_given_is_used_in_its_place(mode: str, slots: list[str]) -> None:
+def test_each_template_argument_replaces_its_prompt(mode: str, slots: list[str]) -> None:
     wording = {
         f"{slot}_template": PromptTemplate(slot) for slot in ("text_qa", "refine", "summary", "simple")
     }
@@ -145,7 +145,7 @@ def test_without_a_model_that_of_the_settings_is_used(monkeypatch: pytest.Monkey
     assert isinstance(get_response_synthesizer().llm, ExtractiveLLM)
 
 
-def test_further_sources_are_given_and_not_read() -> None:
+def test_additional_sources_are_returned_but_not_sent() -> None:
     llm = word_llm(["said"])
     found, more = nodes("a", "b")
     response = get_response_synthesizer(llm).synthesize("What?", [found], additional_source_nodes=[more])

@@ -130,7 +130,7 @@ def test_retrieved_passage_or_parent_is_not_filled_in_twice() -> None:
     assert len(merged(nodes, found, 1.0)) == 4
 
 
-def test_the_trace_tells_what_was_found_filled_in_and_merged() -> None:
+def test_the_trace_notes_retrieved_inserted_and_merged_nodes() -> None:
     nodes = tree(8, (8, 2))
     root, first, second, third, _ = nodes
     with span("root") as top:

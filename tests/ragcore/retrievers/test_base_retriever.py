@@ -98,16 +98,16 @@ def test_a_passage_that_a_retriever_finds_twice_comes_once() -> None:
     assert pairs(Finding((A, 0.9), (B, 0.8), (A, 0.7)).retrieve("?")) == [("a", 0.9), ("b", 0.8)]
 
 
-def test_a_node_that_stands_for_nothing_here_is_given_as_it_is() -> None:
+def test_an_index_node_without_an_object_is_returned_unchanged() -> None:
     assert pairs(Finding((IndexNode("x", "i", index_id="elsewhere"), 0.5)).retrieve("?")) == [("i", 0.5)]
 
 
-def test_what_cannot_be_followed_is_said() -> None:
+def test_an_object_that_cannot_be_followed_is_reported() -> None:
     with pytest.raises(ValueError, match=r"'i' stands for a int"):
         Finding((IndexNode("x", "i", obj=3), 0.5)).retrieve("?")
 
 
-def test_the_trace_tells_what_was_found_and_what_it_led_to() -> None:
+def test_the_trace_notes_retrieved_nodes_and_their_objects() -> None:
     with span("root") as root:
         Finding((IndexNode("to a", "i", obj=A), 0.7)).retrieve("?")
         Finding((B, 0.7)).retrieve("?")

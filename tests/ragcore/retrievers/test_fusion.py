@@ -85,7 +85,7 @@ def test_lists_without_scores_or_without_hits_do_no_harm(mode: FusionMode) -> No
     assert fused(mode, lists=[]) == []
 
 
-def test_all_retrievers_are_asked_the_same_question() -> None:
+def test_all_retrievers_get_the_same_question() -> None:
     retrievers = [Fixed(R1), Fixed(R2)]
     bundle = QueryBundle("why?", custom_embedding_strs=("because",))
     QueryFusionRetriever(retrievers, num_queries=1).retrieve(bundle)
@@ -197,7 +197,7 @@ def test_generated_questions_are_clean_unique_and_limited(reply: str, questions:
     assert asked == questions, "the trace is in order, however the threads ran"
 
 
-def test_one_query_is_asked_without_a_model() -> None:
+def test_a_single_query_needs_no_model() -> None:
     llm = ScriptedLLM()
     assert fuse_scores(llm, "simple", num_queries=1) == {"a": 0.9, "b": 0.5, "c": 4.0}
     assert llm.calls == []

@@ -87,7 +87,7 @@ def test_words_weigh_more_in_scripts_unknown_to_the_embedder(question: str, shar
     assert usual_share(question, "intfloat/multilingual-e5-small") == COSINE_SHARE
 
 
-def test_the_share_that_is_given_goes_before_the_usual_one() -> None:
+def test_the_share_argument_overrides_the_default() -> None:
     embedder = Constant()
     embedder.name = bundled_model.NAME
     store = filled({"near": ("无关", (1.0, 0.0)), "word": ("到期日", (0.5, 0.5))})
@@ -296,12 +296,12 @@ def test_only_the_chosen_documents_are_looked_in() -> None:
     assert {hit.node.id_ for hit in found} == {"far", "word"}
 
 
-def test_nothing_is_found_where_there_is_nothing() -> None:
+def test_an_empty_store_returns_nothing() -> None:
     assert HybridRetriever(MemoryStore(), Constant(), 5).retrieve(QUESTION) == []
     assert HybridRetriever(filled(PASSAGES), Constant(), 0).retrieve(QUESTION) == []
 
 
-def test_the_callers_question_is_left_as_it_is() -> None:
+def test_the_callers_question_does_not_change() -> None:
     bundle = QueryBundle(QUESTION)
     HybridRetriever(filled(PASSAGES), Constant(), 5).retrieve(bundle)
     assert bundle.embedding is None

@@ -36,7 +36,7 @@ def test_unreadable_reply_differs_from_one_that_chooses_nothing() -> None:
     assert [step.facts.get("unreadable", False) for step in root.spans("choose")] == [True, False]
 
 
-def test_batches_are_asked_about_at_the_same_time() -> None:
+def test_batches_are_rated_at_the_same_time() -> None:
     together = threading.Barrier(2)
 
     def rule(call: LLMCall) -> str:

@@ -54,12 +54,12 @@ def test_scaled_cosines_weigh_more_than_words_across_languages(store: MemoryStor
     assert {hit.node.id_: hit.score for hit in found} == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_share_that_is_given_is_that_of_every_language(store: MemoryStore) -> None:
+def test_the_share_argument_applies_to_every_language(store: MemoryStore) -> None:
     found = HybridRetriever(store, Multilingual(), 3, cosine_share=1.0).retrieve(QUESTION)
     assert [hit.score for hit in found] == pytest.approx([1.0, 0.5, 0.0], abs=1e-5)
 
 
-def test_what_is_far_behind_by_its_scaled_cosine_is_left_out(store: MemoryStore) -> None:
+def test_passages_with_a_low_scaled_cosine_are_dropped(store: MemoryStore) -> None:
     found = HybridRetriever(store, Multilingual(), 3, weaker=False).retrieve(QUESTION)
     assert {hit.node.id_ for hit in found} == {"same", "other"}, "0.7 of 0.9 would be near, 0 of 1 is not"
 

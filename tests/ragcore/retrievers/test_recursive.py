@@ -28,7 +28,7 @@ def test_nodes_retrievers_and_engines_are_followed_in_order() -> None:
     assert inner.asked == ["Q?"]
 
 
-def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
+def test_circles_end_and_every_node_is_returned_once() -> None:
     first, second = (
         Finding((A, 0.5), (to("second"), 0.4)),
         Finding((to("first"), 0.3), (B, 0.2), (to("second"), 0.1)),
@@ -49,7 +49,7 @@ def test_a_node_that_names_another_is_followed_on() -> None:
     assert circle.retrieve("?") == []
 
 
-def test_ids_that_lead_nowhere_or_to_two_things_are_said() -> None:
+def test_unknown_and_ambiguous_ids_are_reported() -> None:
     with pytest.raises(ValueError, match="'to x' names 'x'"):
         RecursiveRetriever("r", {"r": Finding((to("x"), 1.0))}).retrieve("?")
     with pytest.raises(ValueError, match="root_id is 'root'"):

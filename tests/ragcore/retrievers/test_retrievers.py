@@ -108,7 +108,7 @@ def test_no_question_is_an_error_that_says_so(store: MemoryStore, question: str 
             retriever.retrieve(None)  # type: ignore[arg-type]
 
 
-def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
+def test_the_trace_notes_the_retrieved_passages(store: MemoryStore) -> None:
     with span("query") as root:
         VectorIndexRetriever(store, Compass(), 2).retrieve("north")
     (step,) = root.spans("retrieve")

@@ -35,7 +35,7 @@ def list_hits(hits: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
     return [(hit.node.id_, hit.score) for hit in hits]
 
 
-def test_the_selected_retriever_is_asked() -> None:
+def test_the_selected_retriever_is_queried() -> None:
     selector = LLMSingleSelector(ScriptedLLM(['[{"choice": 2, "reason": "r"}]']), embed_model=HashEmbedding())
     assert list_hits(RouterRetriever.from_defaults(TOOLS, selector=selector).retrieve("q")) == [("c", 0.8)]
 

@@ -99,7 +99,7 @@ def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
     assert overview(MemoryStore(), 5).retrieve("Summarise everything") == []
 
 
-def test_a_document_deleted_meanwhile_is_left_out() -> None:
+def test_a_document_deleted_meanwhile_is_skipped() -> None:
     class Deleting(MemoryStore):
         def documents(self) -> list[StoredDocument]:
             listed = super().documents()

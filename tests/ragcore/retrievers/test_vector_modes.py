@@ -158,7 +158,7 @@ def test_vectors_of_any_size_keep_their_order(size: float) -> None:
     assert places(ask(store, query, 4, similarity="dot_product", **mmr)) == [2, 1, 0, 3]
 
 
-def test_short_vectors_keep_their_order_beside_a_long_one() -> None:
+def test_short_vectors_stay_in_order_next_to_a_long_one() -> None:
     store = store_of([[1e-5, 0.0], [2e-5, 0.0], [1e6, 0.0]])
     assert places(ask(store, [1.0, 0.0], 3, similarity="dot_product")) == [2, 1, 0]
 
@@ -174,7 +174,7 @@ def test_equal_products_and_distances_rank_by_insertion(similarity: str, size: f
     assert [place for place in places(found) if place > 1] == list(range(2, 42))
 
 
-def test_mmr_weighs_by_the_similarity_that_was_asked_for() -> None:
+def test_mmr_uses_the_requested_similarity() -> None:
     rows = [[1.0, 0.0], [1.0, 0.1], [3.0, 3.0]]
     first = {"cosine": 0, "dot_product": 2, "euclidean": 0}
     for similarity, place in first.items():
@@ -192,7 +192,7 @@ def test_a_classifier_prefers_what_is_on_the_questions_side(mode: str) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_each_classifier_is_the_one_that_was_asked_for() -> None:
+def test_each_mode_uses_its_own_classifier() -> None:
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
     rows = np.random.default_rng(2).normal(size=(30, 8)).astype(np.float32)
@@ -332,7 +332,7 @@ def test_a_vector_index_gives_a_retriever_of_any_kind() -> None:
         assert [hit.node.id_ for hit in retriever.retrieve(bundle)] == list(expected)
 
 
-def test_what_cannot_be_is_said_at_once() -> None:
+def test_impossible_arguments_are_reported_at_once() -> None:
     store = store_of([[1.0, 0.0]])
     for options, message in (
         ({"vector_store_query_mode": "nearest"}, "'nearest' is not a valid"),

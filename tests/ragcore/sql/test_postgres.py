@@ -68,7 +68,7 @@ def backends(database: PostgresDatabase) -> int:
         return count
 
 
-def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None:
+def test_values_are_read_as_they_were_written(database: PostgresDatabase) -> None:
     class Kind(str, Enum):
         PLAIN = "plain 'text'"
 
@@ -100,7 +100,7 @@ def test_settings_by_an_administrator_change_nothing() -> None:
         "statement_timeout = '5s'",
     )
     one, other = PostgresDatabase(url, SCHEMA), PostgresDatabase(url, SCHEMA)
-    test_values_come_back_as_they_were_given(one)
+    test_values_are_read_as_they_were_written(one)
 
     def count(database: PostgresDatabase) -> None:
         for _ in range(20):
@@ -147,7 +147,7 @@ def test_placeholders_are_those_outside_of_texts_and_names(database: PostgresDat
         ] == [3, 1.5, 2]
 
 
-def test_many_rows_are_put_with_few_statements_and_counted(
+def test_many_rows_are_written_with_few_statements_and_counted(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
@@ -194,7 +194,7 @@ def test_text_is_compared_and_sorted_by_its_characters(database: PostgresDatabas
     assert names(database) == ["-c", "B", "a", "ä"]
 
 
-def test_a_transaction_is_kept_whole_or_not_at_all(database: PostgresDatabase) -> None:
+def test_a_transaction_is_stored_whole_or_not_at_all(database: PostgresDatabase) -> None:
     from pg8000.exceptions import DatabaseError
 
     with database.transaction() as db:
@@ -270,7 +270,7 @@ def test_the_clock_is_the_servers(database: PostgresDatabase) -> None:
     assert before <= shown <= after
 
 
-def test_work_is_done_after_a_transaction_that_is_kept(database: PostgresDatabase) -> None:
+def test_callbacks_run_after_a_committed_transaction(database: PostgresDatabase) -> None:
     done: list[list[str]] = []
     with database.transaction():
         with database.transaction() as db:
@@ -415,7 +415,7 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> Non
     later.close()
 
 
-def test_a_table_that_cannot_be_brought_up_to_date_is_said(url: str, database: PostgresDatabase) -> None:
+def test_a_table_that_cannot_be_migrated_is_reported(url: str, database: PostgresDatabase) -> None:
     names(database)
     other = PostgresDatabase(url, SCHEMA.replace("weight REAL", "weight REAL, colour TEXT NOT NULL"))
     with pytest.raises(
@@ -513,7 +513,7 @@ def refused(url: str) -> StoreError:
     return caught.value
 
 
-def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_an_absent_server_is_reported(tmp_path: Path) -> None:
     for place in ("127.0.0.1:1/notes", f"/notes?host={tmp_path}"):
         error = refused(f"postgresql://me:s3cret@{place}")
         assert error.what.startswith("The PostgreSQL server of notes on ")
@@ -537,7 +537,7 @@ def test_dead_server_is_abandoned_even_during_a_statement() -> None:
 
 
 @pytest.mark.parametrize("mode", ["require", "verify-full"])
-def test_a_server_that_does_not_encrypt_is_said(mode: str) -> None:
+def test_a_server_without_encryption_is_reported(mode: str) -> None:
     with answering(lambda wire: wire.sendall(b"N")) as port:
         error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode={mode}")
     assert error.what == (
@@ -548,7 +548,7 @@ def test_a_server_that_does_not_encrypt_is_said(mode: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
-def test_a_certificate_that_cannot_be_trusted_is_said(tmp_path: Path) -> None:
+def test_an_untrusted_certificate_is_reported(tmp_path: Path) -> None:
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     made = [
         "openssl",
@@ -603,13 +603,13 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[int]:
         thread.join()
 
 
-def test_a_database_that_is_not_there_is_said() -> None:
+def test_a_missing_database_is_reported() -> None:
     error = refused(postgres.server().replace("/postgres?", "/nowhere?"))
     assert error.what.startswith("There is no database nowhere on the PostgreSQL server at ")
     assert error.hint == "Make it with: createdb nowhere"
 
 
-def test_a_wrong_password_is_said_and_not_shown() -> None:
+def test_a_wrong_password_is_reported_and_not_displayed() -> None:
     url = postgres.with_password("guarded", "the right one")
     for given in (":s3cret", ""):
         error = refused(url.replace(":the%20right%20one", given))
@@ -621,7 +621,7 @@ def test_a_wrong_password_is_said_and_not_shown() -> None:
     database.close()
 
 
-def test_a_missing_extension_is_said_with_the_command(url: str) -> None:
+def test_a_missing_extension_is_reported_with_the_command(url: str) -> None:
     database = PostgresDatabase(url, "CREATE EXTENSION IF NOT EXISTS vector_of_another_name")
     with pytest.raises(StoreError, match="no extension for vectors") as caught, database.transaction():
         pass
@@ -629,7 +629,7 @@ def test_a_missing_extension_is_said_with_the_command(url: str) -> None:
     database.close()
 
 
-def test_vectors_in_a_schema_that_is_not_searched_are_said(url: str) -> None:
+def test_pgvector_outside_the_search_path_is_reported(url: str) -> None:
     (schema,) = re.findall("test_[0-9]+", url)
     database = PostgresDatabase(
         url.replace(f"{schema}%2Cpublic", schema), "CREATE TABLE IF NOT EXISTS rows (v vector(3))"
@@ -640,13 +640,13 @@ def test_vectors_in_a_schema_that_is_not_searched_are_said(url: str) -> None:
     database.close()
 
 
-def test_a_schema_that_is_not_there_is_said() -> None:
+def test_a_missing_schema_is_reported() -> None:
     error = refused(f"{postgres.server()}&options=-csearch_path%3Dnowhere")
     assert "no schema" in error.what
     assert "CREATE SCHEMA" in error.hint
 
 
-def test_a_missing_package_is_said_with_its_extra(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_extra(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pg8000.exceptions", None)
     with pytest.raises(MissingPackageError) as caught, PostgresDatabase(url).transaction():
         pass

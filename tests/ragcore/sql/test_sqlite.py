@@ -30,13 +30,13 @@ def database(tmp_path: Path) -> Iterator[SQLiteDatabase]:
     opened.close()
 
 
-def test_nothing_is_made_before_it_is_used(database: SQLiteDatabase) -> None:
+def test_no_file_is_created_before_its_first_use(database: SQLiteDatabase) -> None:
     assert not database.path.parent.exists()
     assert names(database) == []
     assert database.path.exists()
 
 
-def test_a_transaction_is_kept_whole_or_not_at_all(database: SQLiteDatabase) -> None:
+def test_a_transaction_is_stored_whole_or_not_at_all(database: SQLiteDatabase) -> None:
     with database.transaction() as connection:
         add(connection, "a")
     with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
@@ -144,7 +144,7 @@ def test_work_on_a_database_that_another_thread_closes_says_so(database: SQLiteD
         closed_meanwhile()
 
 
-def test_a_file_that_was_deleted_while_in_use_is_not_made_anew(database: SQLiteDatabase) -> None:
+def test_a_file_deleted_while_in_use_is_not_created_again(database: SQLiteDatabase) -> None:
     names(database)
     database.close()
     shutil.rmtree(database.path.parent)
@@ -291,7 +291,7 @@ def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: SQLiteDatabas
     assert database.path.with_name("library.db-wal").stat().st_size == 0
 
 
-def test_shrinking_while_another_writes_is_left_for_later(
+def test_shrinking_is_postponed_while_another_writes(
     database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragcore.sql.sqlite.SHRINK_SECONDS", 0.01)

@@ -132,7 +132,7 @@ def test_a_document_without_passages_can_be_deleted(store: DocumentStore) -> Non
     assert store.get_document_hash("empty") is None
 
 
-def test_hashes_are_those_of_what_was_added_or_said(store: DocumentStore) -> None:
+def test_hashes_are_those_of_added_items_or_explicitly_set(store: DocumentStore) -> None:
     store.add_documents(TWO)
     store.set_document_hash("d", "mine")
     assert store.get_all_document_hashes() == {"n1": TWO[0].hash, "n2": TWO[1].hash, "d": "mine"}

@@ -21,7 +21,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore
         storage.close()
 
 
-def test_records_are_kept_whole_in_order_and_replaced_by_id(store: IndexStore) -> None:
+def test_records_stay_whole_and_ordered_and_are_replaced_by_id(store: IndexStore) -> None:
     first = IndexRecord(
         "vector_store", "a", "about cats", {"embedder": "hash", "sizes": [1, 2]}, "place", "ChromaVectorStore"
     )

@@ -169,7 +169,7 @@ def test_opened_context_can_be_copied_without_changing_its_own(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("there", ["nothing", "folder", "empty database"])
-def test_a_folder_without_an_index_is_refused_and_left_as_it_is(tmp_path: Path, there: str) -> None:
+def test_a_folder_without_an_index_is_refused_and_unchanged(tmp_path: Path, there: str) -> None:
     folder = tmp_path / "stor"
     if there != "nothing":
         folder.mkdir()
@@ -214,7 +214,7 @@ def test_store_argument_is_used_and_required_again_if_external(tmp_path: Path) -
     database.close()
 
 
-def test_a_given_store_in_memory_is_persisted_with_the_rest(tmp_path: Path) -> None:
+def test_a_memory_store_argument_is_persisted_with_the_rest(tmp_path: Path) -> None:
     docstore = SimpleDocumentStore()
     docstore.add_documents([TextNode("shared", "s")])
     context = StorageContext.from_defaults(docstore=docstore, vector_store=MemoryStore())
@@ -286,7 +286,7 @@ def test_in_a_folder_nothing_is_read_in_case_it_had_to_be_undone(tmp_path: Path)
     assert [line for line in said if "FROM texts" in line and not line.startswith("DELETE")] == []
 
 
-def test_the_space_of_what_is_deleted_is_given_back(tmp_path: Path) -> None:
+def test_the_space_of_deleted_items_is_freed(tmp_path: Path) -> None:
     index_of(*(f"text {number}" for number in range(40))).storage_context.persist(tmp_path)
     index = loaded(tmp_path)
     for number in range(35):

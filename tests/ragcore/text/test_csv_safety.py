@@ -13,7 +13,7 @@ from ragcore.text.csv_safety import FORMULA, as_csv, escape_formula, unescape_fo
 
 
 @given(st.text() | st.text("'= +a"))
-def test_what_was_made_harmless_is_read_as_it_was_meant(cell: str) -> None:
+def test_an_escaped_formula_is_read_as_the_original(cell: str) -> None:
     assert unescape_formula(escape_formula(cell)) == cell
 
 

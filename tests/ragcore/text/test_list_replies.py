@@ -41,5 +41,5 @@ def test_lines_lose_what_a_model_puts_around_them(reply: str, lines: list[str]) 
         ("What is x - y?\n2001: A Space Odyssey", ["What is x - y?", "2001: A Space Odyssey"]),
     ],
 )
-def test_of_a_reply_that_is_a_list_only_its_items_are_taken(reply: str, items: list[str]) -> None:
+def test_only_the_items_of_a_list_reply_are_read(reply: str, items: list[str]) -> None:
     assert parse_list(reply) == items

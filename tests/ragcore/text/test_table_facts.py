@@ -12,7 +12,7 @@ def table(*rows: str) -> str:
     return "\n".join(lines([row.split("|") for row in rows], names_first=True))
 
 
-def test_a_table_is_told_by_its_rows_columns_and_ranges() -> None:
+def test_a_table_is_described_by_its_rows_columns_and_ranges() -> None:
     text = table(
         "Day|What|Amount", "2025-03-01|Rent|-1240.00", "2025-01-15|Salary|3150.00", "2025-02-02|Bread|-3.10"
     )
@@ -36,7 +36,7 @@ def test_a_table_is_told_by_its_rows_columns_and_ranges() -> None:
         (["3/31/2025", "12/1/2024"], "12/1/2024", "3/31/2025"),
     ],
 )
-def test_values_are_ordered_as_they_are_meant(values: list[str], low: str, high: str) -> None:
+def test_values_are_ordered_by_their_meaning(values: list[str], low: str, high: str) -> None:
     (found,) = tables_in(
         table("Name|Value", *(f"n{chr(97 + at)}|{value}" for at, value in enumerate(values)))
     )

@@ -280,7 +280,7 @@ def test_part_of_a_paragraph_matches_it_in_unspaced_scripts(language: str, tmp_p
 
 
 @pytest.mark.parametrize("word", ["水曜", "경찰", "ยา", "งู", "ປາ", "ត្រី", "ငါး"])
-def test_a_short_word_is_found_inside_longer_text(word: str, tmp_path: Path) -> None:
+def test_a_short_word_matches_inside_longer_text(word: str, tmp_path: Path) -> None:
     around = {
         "水": "毎週{}日です",
         "경": "서울{}청",

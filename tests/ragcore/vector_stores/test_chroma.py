@@ -177,7 +177,7 @@ class _Meanwhile:
     "scope",
     [Scope(["b"]), Scope(node_ids=["b/1"]), Scope(filters=MetadataFilters([MetadataFilter("name", "b")]))],
 )
-def test_what_may_not_be_found_is_not_even_read(tmp_path: Path, scope: Scope) -> None:
+def test_passages_outside_the_scope_are_not_even_read(tmp_path: Path, scope: Scope) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.upsert(*item("a"))
     store.upsert(*item("b", first=3))
@@ -366,7 +366,7 @@ def test_interrupted_deletion_leaves_the_document_or_nothing(
     assert seen(reopened)["a"] == ["a part0 again", "a part1 again", "a part2 again"]
 
 
-def test_chroma_is_told_as_much_of_a_filter_as_it_can_tell() -> None:
+def test_chroma_gets_the_part_of_a_filter_that_it_supports() -> None:
     number, name = MetadataFilter("i", 1, ">"), MetadataFilter("name", "a")  # type: ignore[arg-type]
     beyond = MetadataFilter("name", "a", "text_match")  # type: ignore[arg-type]
     assert where_of(MetadataFilters([number, name])) == {"$and": [{"i": {"$gt": 1}}, {"name": {"$eq": "a"}}]}
@@ -385,7 +385,7 @@ def test_many_passages_are_written_and_read_in_batches(tmp_path: Path) -> None:
     assert [int(hit.node.id_) for hit in store.search(rows[5], 10)] == np.argsort(-cosines)[:10].tolist()
 
 
-def test_without_the_package_the_way_to_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "chromadb", None)
     with pytest.raises(MissingPackageError, match="chromadb is not installed"):
         ChromaVectorStore.from_params("passages")
@@ -445,7 +445,7 @@ def test_missing_server_is_reported_when_the_store_is_opened(unused_port: int) -
     assert "chroma run" in caught.value.hint
 
 
-def test_something_else_at_the_servers_address_is_said(unused_port: int) -> None:
+def test_another_service_at_the_address_is_reported(unused_port: int) -> None:
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_error(404)

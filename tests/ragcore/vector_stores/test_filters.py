@@ -109,7 +109,7 @@ def test_filter_operators_may_be_text_and_wrong_ones_are_named() -> None:
         MetadataFilter("kind", "Fish", FilterOperator.IN)
 
 
-def test_filters_can_be_given_as_dicts() -> None:
+def test_filters_can_be_dicts() -> None:
     plain = [{"key": "kind", "value": "Fish"}, {"key": "weight", "value": 9, "operator": ">"}]
     filters = MetadataFilters.from_dicts(plain, FilterCondition.OR)
     assert filters == MetadataFilters(

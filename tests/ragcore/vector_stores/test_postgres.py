@@ -146,7 +146,7 @@ def test_vectors_of_any_width_are_compared(store: PostgresStore, width: int) -> 
     assert np.allclose(np.stack([node.embedding for node in store.nodes(["4", "5"])]), rows[4:6], rtol=1e-5)  # type: ignore[arg-type]
 
 
-def test_of_very_many_equal_vectors_the_first_are_found(
+def test_of_very_many_equal_vectors_the_first_are_returned(
     database: PostgresDatabase, store: PostgresStore
 ) -> None:
     rows = np.tile(ROWS[:2], (200, 1))  # a, b, a, b, ...
@@ -266,7 +266,7 @@ def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     assert (times(table), times("passages")) == (1, 2)
 
 
-def test_a_keyword_index_of_other_rules_is_made_anew(
+def test_a_keyword_index_of_other_rules_is_rebuilt(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_passages(store, range(20))

@@ -94,7 +94,7 @@ PATHS += [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_is_given_to_who_has_neither_token_nor_cookie(door: ASGIApp, path: str) -> None:
+def test_nothing_is_served_without_a_token_or_cookie(door: ASGIApp, path: str) -> None:
     status, _headers, body = ask(door, path)
     assert status == 403
     assert "the screen" not in body
@@ -113,7 +113,7 @@ def test_the_websocket_needs_the_cookie_and_takes_no_token(door: ASGIApp) -> Non
     assert ask(door, "/_stcore/stream", kind="websocket", cookie=COOKIE)[0] == 101
 
 
-def test_whether_the_server_is_up_may_be_asked_by_all(door: ASGIApp) -> None:
+def test_the_health_check_needs_no_token(door: ASGIApp) -> None:
     assert ask(door, "/_stcore/health")[0] == 200
 
 

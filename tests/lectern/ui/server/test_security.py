@@ -9,7 +9,7 @@ from lectern.ui.server.security import known_host, security_headers, ticket, val
 SECRET = b"known to all servers of the library"
 
 
-def test_a_ticket_is_good_for_a_day_and_cannot_be_made_up() -> None:
+def test_a_ticket_is_valid_for_a_day_and_cannot_be_forged() -> None:
     now = 1_800_000_123.0
     good = ticket(SECRET, now)
     assert valid_ticket(SECRET, good, now)

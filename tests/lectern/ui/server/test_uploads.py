@@ -8,7 +8,7 @@ from lectern.ui.server.uploads import MAX_NAME_CHARS, safe_name
 
 
 @given(st.text())
-def test_a_name_is_one_part_of_a_path_that_can_be_shown(name: str) -> None:
+def test_a_name_is_one_displayable_part_of_a_path(name: str) -> None:
     made = safe_name(name)
     assert made
     assert len(made) <= MAX_NAME_CHARS

@@ -293,7 +293,7 @@ def test_german_read_by_an_english_engine_alone_is_reported(monkeypatch: pytest.
 
 
 @with_tesseract
-def test_a_page_held_at_a_slant_is_read() -> None:
+def test_a_slanted_page_is_read() -> None:
     page = next(page for page in scanned_pages() if page.name == "photograph")
     words = words_of(recognition.recognise(page.picture, "a.png", engines=[tesseract]).text)
     assert (Counter(words) & Counter(page.words)).total() >= 0.97 * len(page.words)

@@ -50,7 +50,7 @@ def test_a_locked_file_asks_for_its_password_and_opens_with_it(suffix: str, tmp_
     assert document.metadata["file_name"] == path.name
 
 
-def test_nothing_unlocked_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_decrypted_remains_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = locked(tmp_path, ".docx")
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -77,7 +77,7 @@ def test_the_name_of_a_locked_file_does_not_matter(tmp_path: Path) -> None:
     assert SENTENCE in read_file(path, ReadOptions(path.name, "Überfahrt 7")).text
 
 
-def test_half_a_locked_file_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_half_a_locked_file_is_reported_as_damaged(tmp_path: Path) -> None:
     path = locked(tmp_path, ".xlsx")
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises((DamagedFileError, EncryptedFileError), match=r"locked\.xlsx"):

@@ -45,7 +45,7 @@ def test_signs_of_symbol_fonts_are_read_as_what_they_show(
     assert _read(make_docx(tmp_path / "a.docx", body))[0] == f"5 {sign}m"
 
 
-def test_formulas_without_results_are_said(tmp_path: Path) -> None:
+def test_formulas_without_results_are_reported(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in (["Item", "Sum"], ["Rope", 4], ["Total", "=SUM(B2:B2)"], ["Mean", "=B3/1"]):
         book.active.append(row)
@@ -140,7 +140,7 @@ def test_rich_text_table_rows_have_their_column_names(defined: str, tmp_path: Pa
     ]
 
 
-def test_words_behind_the_last_cell_of_a_rich_text_row_are_kept(tmp_path: Path) -> None:
+def test_words_after_the_last_cell_of_an_rtf_row_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.rtf"
     path.write_text(r"{\rtf1\ansi \trowd\intbl Fare\cell 30\cell stray\row\pard Behind.\par}")
     assert _read(path)[0] == "Fare | 30 | stray\n\nBehind."

@@ -43,7 +43,7 @@ def test_landscape_page_reads_like_its_upright_twin() -> None:
 
 
 @ruled_or_bare
-def test_upright_text_beside_a_turned_table_stays_text(ruled: bool, tmp_path: Path) -> None:
+def test_upright_text_next_to_a_rotated_table_stays_text(ruled: bool, tmp_path: Path) -> None:
     def draw(canvas: Any) -> None:
         table(canvas, ruled=ruled)
         canvas.setFont("Helvetica", 9)

@@ -114,7 +114,7 @@ def test_passage_from_a_table_to_the_text_below_is_located(tmp_path: Path) -> No
     ),
     ruled=st.booleans(),
 )
-def test_no_word_of_a_table_is_lost_or_put_in_another_row(
+def test_no_word_of_a_table_is_lost_or_moved_to_another_row(
     cells: list[list[str]], ruled: bool, tmp_path: Path
 ) -> None:
     lines = read(

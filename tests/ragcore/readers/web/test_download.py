@@ -299,7 +299,9 @@ DRIPS = {
 
 
 @pytest.mark.parametrize("drips", DRIPS.values(), ids=DRIPS.keys())
-def test_a_server_that_drips_is_left(site: Site, tmp_path: Path, drips: tuple[bytes, bytes]) -> None:
+def test_a_server_that_sends_too_slowly_is_abandoned(
+    site: Site, tmp_path: Path, drips: tuple[bytes, bytes]
+) -> None:
     def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
         if not drips[1]:
             time.sleep(0.1)
@@ -337,7 +339,9 @@ def test_what_unpacks_to_gigabytes_at_once_is_not_unpacked(site: Site, tmp_path:
         ((200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, b"no gzip"), "is damaged"),
     ],
 )
-def test_what_a_server_answers_instead_is_said(site: Site, tmp_path: Path, answer: Answer, said: str) -> None:
+def test_other_answers_of_a_server_are_reported(
+    site: Site, tmp_path: Path, answer: Answer, said: str
+) -> None:
     site.answers["/"] = answer
     with pytest.raises(InputError, match=said) as caught:
         fetch(site.link("/"), tmp_path / "a", HERE)
@@ -375,7 +379,7 @@ def test_a_link_with_a_password_is_refused_and_not_repeated(tmp_path: Path) -> N
     assert "hush" not in caught.value.what + caught.value.hint
 
 
-def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_an_absent_server_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(InputError, match="could not be reached"):

@@ -151,7 +151,7 @@ def test_a_number_is_what_the_resolver_makes_of_it(host: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "host", ["127。0。0。1", "①②⑦.⓪.⓪.①", "１２７.0.0.1", "localhost.", "LOCALHOST", "127.0.0.1%00.example"]
 )
-def test_names_that_look_otherwise_lead_nowhere_else(
+def test_disguised_host_names_lead_to_no_private_address(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is made of the name: what it stands for is looked at."""
