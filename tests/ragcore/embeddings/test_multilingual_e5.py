@@ -102,10 +102,15 @@ def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path) -> N
     folder = multilingual_e5.model_folder()
     weights = (folder / "model.safetensors").read_bytes()
     program = (
+        "import sys\n"
         "from ragcore.embeddings import HuggingFaceEmbedding as Embedding, multilingual_e5\n"
-        "import sys; multilingual_e5.ORIGINAL_SHA256 = sys.argv[1]\n"
+        "from ragcore.errors import EmbeddingError\n"
+        "multilingual_e5.ORIGINAL_SHA256 = sys.argv[1]\n"
         "embedder = Embedding(multilingual_e5.ORIGINAL)\n"
-        f"vector, (tokens,) = embedder.embed_tokens([{TEXTS[1]!r}])\n"
+        "try:\n"
+        f"    vector, (tokens,) = embedder.embed_tokens([{TEXTS[1]!r}])\n"
+        "except EmbeddingError as error:\n"
+        "    sys.exit(error.hint)\n"
         "print(float(vector[0] @ Embedding(multilingual_e5.NAME).embed_passages([tokens.text])[0]), "
         "len(tokens.rows) > 5)"
     )
