@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "beside(test): without --all, it is left to this quicker test of the same promise"
     )
+    config.addinivalue_line("markers", "main: a test in the browser that is run without --all, too")
     # No deadline: a busy machine is not a slow function.
     examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
     settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)

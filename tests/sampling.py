@@ -3,12 +3,14 @@
 A parametrized test says how many of its cases are enough with `@pytest.mark.sample(n)`; a test that goes
 through many cases by itself asks the fixture `everything`; one that cannot be made smaller is left out with
 `@pytest.mark.beside("test_…")`, which names the quicker test, or the file of those, that keeps the same
-promise. A test that is named by its function is run.
+promise. Of the tests in the browser, each file runs half, among them those with `@pytest.mark.main`. A test
+that is named by its function, or in the browser by its file, is run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -27,6 +29,20 @@ def spread(cases: Sequence[T], most: int, start: int = 0) -> list[T]:
         chosen.add(int(step * GOLDEN % 1 * len(cases)))
         step += 1
     return [cases[at] for at in sorted(chosen)]
+
+
+def half(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The tests of each file that are run by default, in their order: those marked `main`, and others from
+    all over the file, until they are half of it."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    kept = set()
+    for number, of_file in enumerate(files.values()):
+        main = [item for item in of_file if item.get_closest_marker("main")]
+        others = [item for item in of_file if item not in main]
+        kept |= {*main, *spread(others, (len(of_file) + 1) // 2 - len(main), number)}
+    return [item for item in items if item in kept]
 
 
 def examples(most: int) -> int:

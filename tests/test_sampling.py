@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import spread
+from tests.sampling import half, spread
 
 HERE = Path(__file__).parent
 MANY = range(30)
@@ -37,6 +37,22 @@ def test_of_many_cases_some_are_run(case: int, request: pytest.FixtureRequest, e
         item for item in request.session.items if item.name.startswith("test_of_many_cases_some_are_run[")
     ]
     assert len(cases) == (len(MANY) if everything or "::" in "".join(request.config.args) else 3)
+
+
+def test_half_of_each_file_is_run_with_its_main_tests() -> None:
+    class Found:  # as much of a collected test as is asked for
+        def __init__(self, name: str, main: bool) -> None:
+            self.path, self.main = Path(name), main
+
+        def get_closest_marker(self, name: str) -> str | None:
+            return name if self.main else None
+
+    long = [Found("long.py", main=number in (5, 6)) for number in range(9)]
+    single, crowded = [Found("single.py", False)], [Found("crowded.py", True) for _ in range(3)]
+    kept = half([*long, *single, *crowded])  # type: ignore[list-item]
+    assert [kept.count(item) for item in (long[5], long[6], *single, *crowded)] == [1] * 6  # type: ignore[arg-type]
+    assert len(kept) == 5 + 1 + 3
+    assert kept == sorted(kept, key=[*long, *single, *crowded].index)  # type: ignore[arg-type]
 
 
 def test_skipped_test_names_an_existing_test() -> None:

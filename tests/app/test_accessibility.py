@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.app.conftest import ROOT, App, answered, settled, until
 from tests.app.test_chat import ask
 from tests.app.test_indexes import open_indexes
@@ -63,6 +65,7 @@ def tab_to(page: Page, name: str, key: str = "Tab", most: int = 60) -> list[str]
     raise AssertionError(f"{key} does not lead to “{name}”, but to {[stop[:50] for stop in passed]}")
 
 
+@pytest.mark.main
 def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-suggested button").first.wait_for()

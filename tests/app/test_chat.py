@@ -6,6 +6,8 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lectern.db.conversations import Conversations
 from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
@@ -157,6 +159,7 @@ def test_misspelt_question_is_corrected_and_the_answer_says_so(page: Page, app: 
     page.get_by_text("Searched for: What joins the two cars on their two parallel tracks?").wait_for()
 
 
+@pytest.mark.main
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two parallel tracks?")
     chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first

@@ -75,6 +75,7 @@ def finished(page: Page, count: int) -> None:
     settled(page)
 
 
+@pytest.mark.main
 def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) -> None:
     columns = compare(page, app, "Refine", "Tree summarize", "Accumulate")
     finished(page, 4)

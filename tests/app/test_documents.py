@@ -110,6 +110,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[App
         yield app, began
 
 
+@pytest.mark.main
 def test_first_cited_answer_comes_within_a_minute_without_setup(page: Page, begun: tuple[App, float]) -> None:
     app, began = begun
     page.goto(app.url)
@@ -160,6 +161,7 @@ def test_question_before_the_first_document_is_read_says_so(page: Page, empty_ap
     page.get_by_text("slow.txt was deleted").wait_for()
 
 
+@pytest.mark.main
 def test_good_files_are_read_while_bad_ones_say_why_not(
     page: Page, empty_app: App, watch: Watch, look: Look
 ) -> None:

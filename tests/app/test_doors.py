@@ -54,6 +54,7 @@ def neighbour() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.main
 def test_browser_enters_by_the_printed_address_and_stays_in(stranger: Page, closed_app: App) -> None:
     stranger.goto(f"{closed_app.url}/settings")
     stranger.get_by_text("This browser does not have access yet").wait_for()

@@ -39,6 +39,7 @@ MOVED = """
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.main
 def test_nothing_moves_while_a_page_is_drawn(
     browser: Browser, app: App, empty_app: App, watch: Watch, width: int, height: int, everything: bool
 ) -> None:

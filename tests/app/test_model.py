@@ -181,6 +181,7 @@ def test_local_ollama_connects_in_three_presses(settings: Page, app: App) -> Non
         assert (kept.provider, kept.model, kept.base_url) == ("ollama", "mistral", "")
 
 
+@pytest.mark.main
 def test_the_model_answers_and_its_key_is_never_displayed_again(
     settings: Page, app: App, server: ScriptedServer
 ) -> None:

@@ -198,6 +198,7 @@ class Walk:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("size", WINDOWS)
+@pytest.mark.main
 def test_every_screen_fits_and_axe_reports_nothing_serious(
     browser: Browser,
     app: App,

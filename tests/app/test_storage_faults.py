@@ -49,6 +49,7 @@ def fill_disk(ballast: Path) -> None:
 
 
 @pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
+@pytest.mark.main
 def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
     page: Page, sample: Path, tmp_path: Path, waiting_server: tuple[ScriptedServer, threading.Event]
 ) -> None:
