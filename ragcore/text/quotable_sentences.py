@@ -222,7 +222,8 @@ def introduces_list(text: str) -> bool:
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
     """Each sentence once, whole, at its first place: overlapping passages repeat sentences and cut them.
 
-    Two quotes that introduce lists are the same only with the same list, as headings are often the same.
+    Two quotes that introduce lists are the same only with the same list, as headings are often the same. Rows
+    below different headings are of different tables.
     """
     unique: list[Quote] = []
     for quote in quotes:
@@ -235,6 +236,8 @@ def distinct(quotes: Iterable[Quote]) -> list[Quote]:
 
 
 def _are_same(one: Quote, other: Quote) -> bool:
+    if one.bullet == other.bullet == "|" and one.lead and other.lead and one.lead != other.lead:
+        return False
     if not one.introduces and not other.introduces:
         return one.text in other.text or other.text in one.text
     if not (_INTRODUCES.search(one.text) and _INTRODUCES.search(other.text)):
