@@ -15,28 +15,36 @@ from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.schema import Document, Scalar, TextNode
 
 
-class SectionSplitter(NodeParser):
-    """Splits at Markdown headings. `sentences` splits sections that are too long."""
+class PartSplitter(NodeParser):
+    """Divides a document with `parts`, and each of the parts with `splitter`, so that no passage is of two
+    parts."""
 
-    def __init__(self, sentences: SentenceSplitter) -> None:
+    def __init__(self, parts: NodeParser, splitter: NodeParser) -> None:
         super().__init__()
-        self._sections = MarkdownNodeParser()
-        self._sentences = sentences
+        self._parts = parts
+        self._splitter = splitter
 
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
         cuts = []
-        for section in self._sections.cuts(source):
-            start = section.start or 0
-            for cut in self._sentences.cuts(Document(source.text[start : section.end], source.id_)):
+        for part in self._parts.cuts(source):
+            start = part.start or 0
+            for cut in self._splitter.cuts(Document(source.text[start : part.end], source.id_)):
                 cuts.append(replace(cut, start=start + (cut.start or 0), end=start + (cut.end or 0)))
         return cuts
+
+
+class SheetSplitter(NodeParser):
+    """Divides a workbook into its sheets."""
+
+    def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
+        return [Cut(page.start, page.end) for page in source.pages] if isinstance(source, Document) else []
 
 
 def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodeParser:
     if name == "token":
         return TokenTextSplitter(chunk_size=chunk_size, chunk_overlap=chunk_overlap)
     sentences = SentenceSplitter(chunk_size=chunk_size, chunk_overlap=chunk_overlap, keep_headings=True)
-    return SectionSplitter(sentences) if name == "section" else sentences
+    return PartSplitter(MarkdownNodeParser(), sentences) if name == "section" else sentences
 
 
 def passages_of(
@@ -45,9 +53,12 @@ def passages_of(
     """The passages in reading order; sizes in tokens. An empty list for a document without text.
 
     `splitter`: "sentence" splits between paragraphs and sentences if possible, "token" exactly at the size,
-    "section" also before every Markdown heading.
+    "section" also before every Markdown heading. No passage is of two sheets of a workbook.
     """
-    nodes = _splitter(splitter, chunk_size, chunk_overlap).get_nodes_from_documents([document])
+    parser = _splitter(splitter, chunk_size, chunk_overlap)
+    if document.page_word == "sheet" and document.pages:
+        parser = PartSplitter(SheetSplitter(), parser)
+    nodes = parser.get_nodes_from_documents([document])
     if not document.pages:
         return nodes
     order = {page: index for index, page in enumerate(document.pages)}

@@ -7,6 +7,7 @@ context that it needs: a list its introduction, a sentence with "it" the one bef
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -40,6 +41,7 @@ ITEM_MARGIN = 2.0  # the same if the best one is a row or a list item, because i
 NEXT_TO = (0, 1, -1)  # steps from one of the best two sentences to its quoted neighbours
 AROUND = (0, 1, -1, 2, -2)  # the same for further sentences
 MAX_SECTION = 400  # characters below one heading, up to which all of it is quoted
+_BETWEEN_CELLS = re.compile(r"; | \| ")
 MAX_CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
 
 
@@ -91,9 +93,8 @@ class Reader:
             best = int(agreeing.argmax())
             behind = ANSWER_MARGIN if quotes[best].bullet is None else ITEM_MARGIN
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
-            return Reading(
-                "answer", in_context(question, _by_passage(chosen, quotes), quotes), quotes, log_odds
-            )
+            rows = _by_words(question, _by_passage(chosen, quotes), quotes)
+            return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         is_close = float(log_odds.max(initial=-np.inf)) >= fitted.closest
         if is_close or (quotes and self._cannot_compare(question, quotes)):
             first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
@@ -198,13 +199,39 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
             after = quotes[row + 1]
             if after.goes_on_as_list and introduces_list(after.text):
                 chosen[row + 1] = None
+    shown = with_lists(list(chosen), quotes)
+    alike = _alike(shown)
     whole: list[Quote] = []
-    for quote in with_lists(list(chosen), quotes):
+    for quote in shown:
         first = all(quote.lead not in (other.lead, other.text) for other in whole)
-        if first and _needs_heading(question, quote):
+        if first and (_needs_heading(question, quote) or (quote in alike and quote.lead)):
             whole.append(quote.heading)
         whole.append(quote)
     return whole
+
+
+def _alike(quotes: Sequence[Quote]) -> list[Quote]:
+    """The rows of several tables, if two of them begin with the same cell, so that only the headings of their
+    tables tell them apart."""
+    rows = [quote for quote in quotes if quote.bullet == "|"]
+    cells = [_BETWEEN_CELLS.split(quote.text, maxsplit=1)[0] for quote in rows]
+    tables = {(cell, quote.passage, quote.lead) for cell, quote in zip(cells, rows, strict=True)}
+    return rows if len(tables) > len(set(cells)) else []
+
+
+def _by_words(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
+    """The rows of tables with most of the question's words first, those of one table together. Other rows
+    stay in order."""
+    if any(quotes[row].bullet != "|" for row in rows):
+        return list(rows)
+    own = set(content_words(question))
+    shared = {row: len(own & set(content_words(quotes[row].read_with_lead))) for row in rows}
+    most: dict[tuple[int, str], int] = {}
+    for row in rows:
+        table = (quotes[row].passage, quotes[row].lead)
+        most[table] = max(most.get(table, 0), shared[row])
+    tables = sorted(most, key=lambda table: -most[table])
+    return sorted(rows, key=lambda row: (tables.index((quotes[row].passage, quotes[row].lead)), -shared[row]))
 
 
 def _likeliest_part_first(

@@ -93,6 +93,7 @@ _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message|part)\b.*$")
 _BLANKS = re.compile(r"_{3}|\.{5}")  # of a form
 SHORT_ANSWER = 60  # characters; an answer that is not longer is quoted with the question above it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
+SKIPPED = "- …"  # in place of items of a list that are not quoted
 FRAGMENT_WORDS = 2  # words; an answer that is not longer, such as "No.", is quoted with the sentence after it
 
 
@@ -191,12 +192,14 @@ def _attach_lists(quotes: Sequence[Quote]) -> list[Quote]:
 
 def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
     """The list that this row introduces: with a colon, or as the heading directly above it."""
-    head, below = quotes[row], itertools.islice(quotes, row + 1, None)
-    if _INTRODUCES.search(head.text):
-        return list_items(below)
-    if head.bullet is not None:
-        return ()
-    return list_items(itertools.takewhile(lambda quote: quote.lead.endswith(head.text), below))
+    head, below = quotes[row], quotes[row + 1 :]
+    if not _INTRODUCES.search(head.text):
+        if head.bullet is not None:
+            return ()
+        below = list(itertools.takewhile(lambda quote: quote.lead.endswith(head.text), below))
+    items = list_items(below)
+    is_cut = items and len(items) < len(below) and below[len(items)].bullet is not None
+    return (*items, SKIPPED) if is_cut else items
 
 
 def list_items(quotes: Iterable[Quote]) -> tuple[str, ...]:
@@ -219,7 +222,8 @@ def introduces_list(text: str) -> bool:
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
     """Each sentence once, whole, at its first place: overlapping passages repeat sentences and cut them.
 
-    Two quotes that introduce lists are the same only with the same list, as headings are often the same.
+    Two quotes that introduce lists are the same only with the same list, as headings are often the same. Rows
+    below different headings are of different tables.
     """
     unique: list[Quote] = []
     for quote in quotes:
@@ -232,6 +236,8 @@ def distinct(quotes: Iterable[Quote]) -> list[Quote]:
 
 
 def _are_same(one: Quote, other: Quote) -> bool:
+    if one.bullet == other.bullet == "|" and one.lead and other.lead and one.lead != other.lead:
+        return False
     if not one.introduces and not other.introduces:
         return one.text in other.text or other.text in one.text
     if not (_INTRODUCES.search(one.text) and _INTRODUCES.search(other.text)):
@@ -265,15 +271,22 @@ def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Quote:
-    """`head` with only these items of its list. They have no numbers, because Markdown would number them from
-    1. A sentence that continues an omitted item is an item."""
-    items = [
-        quotes[row].text
-        if row - 1 in rows and not quotes[row].begins_item
-        else f"- {_NUMBERED.sub('', quotes[row].text)}"
-        for row in rows
-    ]
-    return replace(head, introduces=tuple(items))
+    """`head` with only these items of its list, and SKIPPED for those between. They have no numbers, because
+    Markdown would number them from 1. A sentence that continues an omitted item is an item."""
+    items: list[str] = []
+    last = -1
+    for row in rows:
+        place = head.introduces.index(quotes[row].with_bullet)
+        items += _skipped(head.introduces[last + 1 : place])
+        goes_on = row - 1 in rows and not quotes[row].begins_item
+        items.append(quotes[row].text if goes_on else f"- {_NUMBERED.sub('', quotes[row].text)}")
+        last = place
+    return replace(head, introduces=(*items, *_skipped(head.introduces[last + 1 :])))
+
+
+def _skipped(items: Sequence[str]) -> list[str]:
+    """SKIPPED if any of the omitted sentences begins an item."""
+    return [SKIPPED] if any(map(LISTED.match, items)) else []
 
 
 def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:

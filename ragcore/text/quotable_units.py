@@ -101,8 +101,11 @@ def units_of(text: str) -> Iterator[Unit]:
 
 
 def units_of_prose(text: str) -> Iterator[Unit]:
+    head = letterhead(text)
+    for line in filter(None, map(_plain, head.splitlines())):
+        yield Unit(line, False, True, "=" if NUMBERS.search(line) else None)
     begins_line, bullet = True, None
-    for span in _spans(text):
+    for span in _spans(text.removeprefix(head)):
         after = span[len(span.rstrip()) :]
         if begins_line and (lines := _short_lines(span)):
             yield from lines
@@ -175,13 +178,9 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """The sentences of the text, the headings below a list item without a full stop, and a letterhead above
-    the first one."""
+    """The sentences of the text, and the headings below a list item without a full stop."""
     for start, end in sentence_spans(text):
         span = text[start:end]
-        if not text[:start].strip() and (head := letterhead(span)):
-            yield from head
-            span = span[sum(map(len, head)) :]
         if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
             yield item.group()
             span = span[item.end() :]

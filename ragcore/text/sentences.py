@@ -31,29 +31,36 @@ def sentences(text: str) -> list[str]:
     return [stripped for start, end in sentence_spans(text) if (stripped := text[start:end].strip())]
 
 
-def letterhead(sentence: str) -> list[str]:
-    """The lines of names, addresses, numbers and a date above a sentence, and its salutation; [] if it has no
-    such lines.
+def letterhead(text: str) -> str:
+    """The lines of names, addresses, numbers and a date above the first sentence, and its salutation; "" if
+    the text does not begin with such lines.
 
     These are at least three short lines, two with a capital and two with a number. No line goes on in the
-    next.
+    next. Only above a salutation may there be empty lines.
 
     >>> letterhead(
     ...     "Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\nThe rent rises in May."
     ... )
-    ['Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\n', 'Dear Mr Cole,\\n']
+    'Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\n'
     """
-    lines = [*sentence.splitlines(keepends=True), ""]
-    end = next(at for at, line in enumerate(lines) if not _NAMES.match(line) or line[0].islower())
+    lines = [*text.splitlines(keepends=True), ""]
+    end = next(
+        at
+        for at, line in enumerate(lines)
+        if (not at or line.strip() or not line) and (not _NAMES.match(line) or line[0].islower())
+    )
     end -= lines[end][:1].islower()  # the line before it begins the sentence
-    head, rest = lines[:end], lines[end:-1]
+    salutation = [line for line in lines[end : end + 1] if _SALUTATION.match(line)]
+    if not salutation and not all(map(str.strip, lines[:end])):
+        return ""
+    head, rest = [line for line in lines[:end] if line.strip()], lines[end:-1]
     capitals, numbers = (
         sum(line[0].isupper() for line in head),
         sum(_DIGIT.search(line) is not None for line in head),
     )
     if len(head) < 3 or capitals < 2 or numbers < 2 or not head[0][0].isupper() or not rest:
-        return []
-    return ["".join(head), *filter(_SALUTATION.match, rest[:1])]
+        return ""
+    return "".join([*lines[:end], *salutation])
 
 
 def _breaks(text: str) -> Iterator[int]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from ragcore.readers.ocr.reading_order import Box
+
 MIN_CONFIDENCE = 0.4  # confidence; a line with less has no letters, or letters that the engine does not know
 TRUSTED_CONFIDENCE = 0.7  # minimum confidence of a page; with less, other engines and turns are tried
 MIN_UNREAD = 15  # minimum letters of unread lines that are reported
@@ -53,6 +55,16 @@ class Line:
     def text(self) -> str:
         return "".join(("" if word.joined else " ") + word.text for word in self.words).strip()
 
+    @property
+    def box(self) -> Box:
+        """The rectangle around its words."""
+        return Box(
+            min(word.x0 for word in self.words),
+            min(word.top for word in self.words),
+            max(word.x1 for word in self.words),
+            max(word.bottom for word in self.words),
+        )
+
     @cached_property
     def letters(self) -> int:
         return sum(word.letters for word in self.words)
@@ -69,9 +81,8 @@ class Line:
         """Whether the line is horizontal, as on an upright page."""
         if len(self.text) < 3:
             return True
-        width = max(word.x1 for word in self.words) - min(word.x0 for word in self.words)
-        height = max(word.bottom for word in self.words) - min(word.top for word in self.words)
-        return height <= 1.5 * width
+        x0, _, x1, _, _ = box = self.box
+        return box.height <= 1.5 * (x1 - x0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 
 from ragcore.errors import TooLargeError
 from ragcore.readers.encodings import clean
+from ragcore.readers.ocr.reading_order import PARAGRAPH_SPACE
 from ragcore.readers.ocr.recognised_page import MIN_CONFIDENCE, TRUSTED_CONFIDENCE, Line, RecognisedPage, Word
+from ragcore.readers.pdf.line_joining import is_ended
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 DPI = 300  # the resolution that tesseract expects
 PAGE_SECONDS = 120  # for one page; a dense one takes six or seven
+MAX_PITCH = 1.25  # times the distance of the two lines above; with more, a paragraph begins
 MAX_PIXELS = 40_000_000  # of one page; A4 at 300 dots per inch has 9 million
 
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|[\u3040-\u30ff\u3400-\u9fff]")
@@ -140,9 +143,25 @@ def _lines(table: str) -> list[Line]:
     lines: list[Line] = []
     before: list[str] = []
     for place, of_line in groupby(words, key=lambda row: row[2:5]):  # block, paragraph, line
-        lines.append(Line(tuple(_words(of_line)), starts_paragraph=place[:2] != before))
+        line = Line(tuple(_words(of_line)))
+        starts = place[:2] != before and not (lines and _goes_on(lines, line))
+        lines.append(replace(line, starts_paragraph=starts))
         before = place[:2]
     return lines
+
+
+def _goes_on(lines: Sequence[Line], line: Line) -> bool:
+    """Whether a line goes on with the sentence in the last of `lines`, although tesseract begins a paragraph
+    with it: without more space above it and without an indent, it only begins with a word that had room at
+    the end of the line above."""
+    above = lines[-1]
+    upper, lower = above.box, line.box
+    height = max(upper.height, lower.height)
+    pitch = (1 + PARAGRAPH_SPACE) * height
+    if not above.starts_paragraph:
+        pitch = max(pitch, MAX_PITCH * (upper.middle - lines[-2].box.middle))
+    is_below = abs(lower.x0 - upper.x0) < height and upper.middle < lower.middle < upper.middle + pitch
+    return is_below and not is_ended(above.text)
 
 
 def _words(rows: Iterable[list[str]]) -> Iterator[Word]:

@@ -69,9 +69,9 @@ def _pages(
                 lines.append(line)
                 length += len(line) + 1
                 options.check_length(length)
-            pages.append(
-                (sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else "")
-            )
+            if lines and lines[0] != sheet.title:
+                lines.insert(0, sheet.title)
+            pages.append((sheet.title, typography.plain(clean("\n".join(lines)))))
         losses.sheets = [sheet.title for sheet in book.worksheets if visible and sheet not in visible]
         metadata = {"file_name": options.name}
         for key, value in (("title", book.properties.title), ("author", book.properties.creator)):

@@ -162,7 +162,12 @@ def text_lines(text: str) -> list[Line]:
 
 def page_separator(before: str, after: str) -> str:
     """The separator between the texts of two pages: a space if a sentence continues."""
-    return " " if after[0].islower() and not _ENDED.search(before) and not _ITEM.match(after) else "\n\n"
+    return " " if after[0].islower() and not is_ended(before) and not _ITEM.match(after) else "\n\n"
+
+
+def is_ended(text: str) -> bool:
+    """Whether the text ends like a sentence or an introduction."""
+    return _ENDED.search(text) is not None
 
 
 def is_item(text: str) -> bool:
@@ -197,11 +202,16 @@ def _continues(line: Line, after: Line, width: int) -> bool:
         return False
     if line.size and after.size and max(line.size, after.size) > HEADLINE_RATIO * min(line.size, after.size):
         return False
-    if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
+    if _is_row(line.text):
         return False
-    return not (
-        _ENDED.search(line.text) and (len(line.text) < 0.9 * width or (after.strong and not line.strong))
-    )
+    return not (is_ended(line.text) and (len(line.text) < 0.9 * width or (after.strong and not line.strong)))
+
+
+def _is_row(text: str) -> bool:
+    """Whether a line has so many numbers that it is a row of a table, and is not inside a sentence, such as
+    "from 1 July 2025 to 30 June 2026 for the car"."""
+    in_sentence = text[0].islower() and text[-1].isalpha()
+    return not in_sentence and len(_NUMBERS.findall(text)) > len(text.split()) / 3
 
 
 def _join(before: str, after: str, compounds: frozenset[str]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lectern.jobs.chunking import passages_of
 from lectern.settings import SplitterName
-from ragcore.schema import Document
+from ragcore.schema import Document, Page
 from ragcore.text.tokens import count_tokens
 
 LINES = st.lists(
@@ -51,3 +51,18 @@ def test_equal_lengths_cut_sentences_and_sentence_mode_does_not() -> None:
     cut = [node.text.split()[-1] for node in passages_of(document, 22, 0, "token")]
     assert set(whole) == {"three."}
     assert set(cut) != {"three."}
+
+
+def test_no_passage_is_of_two_sheets() -> None:
+    sheets = ["Cups\nTeam: Gulls; Cups: 13", "Cups since 67\nTeam: Gulls; Cups: 0"]
+    start = len(sheets[0]) + 2
+    pages = (Page("Cups", 0, start - 2), Page("Since 67", start, start + len(sheets[1])))
+    for splitter in get_args(SplitterName):
+        document = Document("\n\n".join(sheets), pages=pages, page_word="sheet")
+        passages = passages_of(document, 256, 32, splitter)
+        assert [(each.text, each.metadata["page_label"]) for each in passages] == [
+            (sheets[0], "Cups"),
+            (sheets[1], "Since 67"),
+        ]
+        assert passages[0].next_id == passages[1].id_
+        assert document.text[passages[1].start_char_idx :] == passages[1].text

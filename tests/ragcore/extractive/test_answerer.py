@@ -245,8 +245,8 @@ The museum was founded in 1921. It shows 12 clocks that cost a fortune.
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("What does the family ticket cost?", "Tickets\n- Family ticket £30 [1]"),
-        ("How much do tickets for adults cost?", "Tickets\n- Adults £12.50 [1]"),
+        ("What does the family ticket cost?", "Tickets\n- …\n- Family ticket £30 [1]"),
+        ("How much do tickets for adults cost?", "Tickets\n- Adults £12.50\n- … [1]"),
         ("What is lost property?", "Lost property\n- Umbrellas\n- Gloves [1]"),
         ("When was the lift added?", "**Version 2.3 of the map (3 May 2023)** [1]\nA lift was added. [1]"),
         ("When was the museum founded?", "The museum was founded in 1921. [1]"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes_in, with_lists
+from ragcore.text.quotable_sentences import LIST_CHARS, Quote, distinct, join_quotes, quotes_in, with_lists
 from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
@@ -215,7 +215,7 @@ def test_rows_below_what_introduces_them_are_its_list() -> None:
     quotes = quotes_in(text, number=1)
     whole = "We sell these:\n- Item: Tea; 2024: £1; 2025: £2\n- Item: Ale; 2024: £3; 2025: £4 [1]"
     assert join_quotes(with_lists([0, 1], quotes)) == whole
-    assert join_quotes(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+    assert join_quotes(with_lists([2], quotes)) == "We sell these:\n- …\n- Item: Ale; 2024: £3; 2025: £4 [1]"
 
 
 def test_row_is_located_with_or_without_column_names() -> None:
@@ -285,9 +285,9 @@ def test_list_is_quoted_with_introduction_and_items_once() -> None:
         return [str(quote) for quote in with_lists(rows, quotes)]
 
     assert told(0) == ["We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
-    assert told(2, 4) == ["We pay for these:\n- Small ones. [1]", "We pay for no horses. [1]"]
+    assert told(2, 4) == ["We pay for these:\n- …\n- Small ones.\n- … [1]", "We pay for no horses. [1]"]
     assert told(7, 3, 1, 2) == [
-        "Ask first:\n- Send it. [1]",
+        "Ask first:\n- …\n- Send it. [1]",
         "We pay for these:\n- Boats. Small ones.\n- Carts [1]",
     ]
     assert told(4, 3, 0) == [
@@ -296,7 +296,7 @@ def test_list_is_quoted_with_introduction_and_items_once() -> None:
     ]
     assert told(5, 1) == [
         "Ask first:\n1. Write down why.\n2) Send it. [1]",
-        "We pay for these:\n- Boats. [1]",
+        "We pay for these:\n- Boats.\n- … [1]",
     ]
     assert told(len(quotes) - 1) == ["At last: [1]"]  # nothing follows
     (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
@@ -313,22 +313,22 @@ def test_list_item_after_a_sentence_is_quoted_below_it() -> None:
     def told(*rows: int) -> list[str]:
         return [str(quote) for quote in with_lists(rows, before)]
 
-    assert told(3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
-    assert told(1, 3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
-    assert told(3, 1) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(3) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- … [1]"]
+    assert told(1, 3) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- … [1]"]
+    assert told(3, 1) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- … [1]"]
     assert told(1, 2) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- Food [1]"]
     first = quotes_in("These are not paid for:\n- Travel\n- Food", number=2, passage=1)
-    assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel [2]"]
+    assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel\n- … [2]"]
     other = [*quotes_in("We pay for boats.", number=1), *first]
     # of another passage
-    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]
+    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel\n- … [2]"]
 
 
 def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
     whole = quotes_in("We pay for:\n- Boats\n- Carts", number=1, passage=0, source="a.txt")
     cut = quotes_in("- Carts\n- Sledges\n\nWe sell:\n- Boats", number=2, passage=1, source="a.txt")
     quotes = [*cut, *whole]
-    assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- Carts [1]"]
+    assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- …\n- Carts [1]"]
     other = [*quotes_in("- Carts", number=2, passage=1, source="b.txt"), *whole]
     # it has none in another document
     assert [str(quote) for quote in with_lists([0], other)] == ["Carts [2]"]
@@ -485,6 +485,21 @@ def test_heading_with_price_day_or_label_is_quoted_and_leads() -> None:
     ]
 
 
+def test_skipped_items_of_a_quoted_list_are_marked() -> None:
+    text = "Take with you:\n- a map\n- a lamp\n- bread\n- two ropes\n\nLeave at nine."
+    quotes = quotes_in(text, number=1)
+    assert join_quotes(with_lists([2, 4], quotes)) == ("Take with you:\n- …\n- a lamp\n- …\n- two ropes [1]")
+    assert join_quotes(with_lists([1, 2, 3], quotes)) == (
+        "Take with you:\n- a map\n- a lamp\n- bread\n- … [1]"
+    )
+    assert join_quotes(with_lists([1, 2, 3, 4], quotes)) == text.partition("\n\n")[0] + " [1]"
+    long = quotes_in("Take with you:\n" + "".join(f"- a rope of {each} m\n" for each in range(99)), number=1)
+    answer = str(long[0])
+    assert answer.endswith("\n- … [1]")
+    assert len(answer) < LIST_CHARS + 200
+    assert quotes_in(answer, number=None)[-1].marks == (1,)
+
+
 def test_a_heading_right_above_a_list_introduces_it() -> None:
     quotes = quotes_in(
         "## Ingredients\n\n- 1 onion\n- salt\n\nIt is a soup.\n\n## Method\n\nFry it.", number=1
@@ -496,7 +511,7 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
         ("Ingredients", "It is a soup.", ()),
         ("Method", "Fry it.", ()),
     ]
-    assert list_texts(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["Ingredients\n- …\n- salt [1]"]
     assert join_quotes([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
@@ -566,7 +581,7 @@ def test_what_is_to_be_filled_in_is_not_quoted() -> None:
 def test_a_question_right_above_a_list_introduces_it() -> None:
     quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
     assert list_texts(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
-    assert list_texts(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["What do you charge for?\n- …\n- Lockers [1]"]
 
 
 def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:
@@ -622,6 +637,7 @@ def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, st
         "Hausverwaltung Brandt GmbH\nLindenweg 4\n20095 Hamburg\nHamburg, den 3. März 2025\n",
         "Agence du Port\n4 quai des Brumes\n44000 Nantes\nNantes, le 3 mars 2025\nMadame,\n",
         "Agencia del Puerto\nCalle Mayor 4\n28013 Madrid\nMadrid, 3 de marzo de 2025\n",
+        "Oldport Council\n4 Quay Street\n\nMs Ann Lee\n\nReference: PKP-48\nA permit\nDear Ms Lee,\n\n",
     ],
 )
 def test_a_letterhead_directly_above_a_sentence_is_no_part_of_it(head: str) -> None:
@@ -630,7 +646,8 @@ def test_a_letterhead_directly_above_a_sentence_is_no_part_of_it(head: str) -> N
     )
     quotes = quotes_in(head + sentence, number=1)
     assert quotes[-1].text == " ".join(sentence.split())
-    assert [quote.text for quote in quotes[:-1]] == head.splitlines()
+    assert [quote.text for quote in quotes[:-1]] == list(filter(None, head.splitlines()))
+    assert not any(quote.lead for quote in quotes)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,24 @@ def test_near_text_is_closest_with_the_sentences_around(reader: Reader) -> None:
     assert said[place + 1] == "It may be refused without reasons."
 
 
+def test_rows_that_look_alike_are_quoted_below_the_headings_of_their_tables(reader: Reader) -> None:
+    def table(title: str, *rows: str) -> str:
+        return "\n".join([title, "Team | City | Cups", *(f"Team: {row}" for row in rows)])
+
+    cups = table("Cups", "Flyers; City: York; Cups: 2", "Maple Leafs; City: Leeds; Cups: 13")
+    since = table("Cups since 1967", "Flyers; City: York; Cups: 2", "Maple Leafs; City: Leeds; Cups: 0")
+    passages = [Passage(cups, 1, "cups.xlsx, sheet 1"), Passage(since, 2, "cups.xlsx, sheet 2")]
+    reading = reader.read("How many cups have the Maple Leafs won?", passages)
+    quoted = [str(quote) for quote in reading.quotes]
+    for mark, title, count in ((1, "Cups", 13), (2, "Cups since 1967", 0)):
+        place = quoted.index(f"**{title}** [{mark}]")
+        assert quoted[place + 1] == f"Team: Maple Leafs; City: Leeds; Cups: {count} [{mark}]"
+    one = reader.read("How many cups have the Maple Leafs won?", passages[:1])
+    assert str(one.quotes[0]) == "Team: Maple Leafs; City: Leeds; Cups: 13 [1]", "no heading is needed"
+    reading = reader.read("How many cups have the Flyers won since 1967?", passages)
+    assert str(reading.best_first[0]) == "Team: Flyers; City: York; Cups: 2 [2]", "in both tables"
+
+
 def test_everything_below_a_heading_that_alone_matches_is_quoted(reader: Reader) -> None:
     repairs = "4. Repairs\n\nFaults are reported at once."
     text = f"{repairs}\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."

@@ -64,6 +64,31 @@ def test_the_text_of_a_picture_is_read(suffix: str, tmp_path: Path) -> None:
 
 
 @with_tesseract
+def test_the_short_last_line_of_a_paragraph_stays_with_it(tmp_path: Path) -> None:
+    """tesseract begins a paragraph at "KX21", because it had room at the end of the line above."""
+    lines = [
+        "Thank you for your application of 22 April 2025. We",
+        "have granted you a resident parking permit for zone D.",
+        "The yearly fee is 78 pounds. Please pay it by 6 June",
+        "2025, quoting the reference above. The permit is valid",
+        "from 1 July 2025 to 30 June 2026 for the vehicle",
+        "KX21 RTB.",
+        "",
+        "The second permit of a household costs 130 pounds.",
+    ]
+    picture = Image.new("RGB", (1240, 900), "white")
+    pen = ImageDraw.Draw(picture)
+    for number, line in enumerate(lines):
+        pen.text((100, 80 + 46 * number), line, fill="black", font=ImageFont.load_default(28))
+    picture.save(tmp_path / "letter.png")
+    paragraphs = read(tmp_path / "letter.png").text.split("\n\n")
+    assert paragraphs[0].endswith(
+        "The permit is valid from 1 July 2025 to 30 June 2026 for the vehicle KX21 RTB."
+    )
+    assert paragraphs[1:] == [lines[-1]]
+
+
+@with_tesseract
 def test_picture_is_detected_by_its_bytes_and_read_as_rotated(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise to stand upright
