@@ -3,7 +3,8 @@
 A sentence is compared with each passage by their common words, numbers and names, by what stands in one
 sentence with these, by negations, and by the cosine to the nearest sentence of the passage. Each feature has
 a fitted weight. A sentence that is in a passage word for word, with the same negation, is supported in any
-case.
+case. Each clause with a number or a name may be in another sentence of the passage. A number that a table has
+only in rows about something else is not in the passage.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from ragcore.extractive.verbatim_match import (
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import quotes_in
-from ragcore.text.quotable_units import LISTED
+from ragcore.text.quotable_units import LISTED, is_row
 from ragcore.text.sentences import sentence_spans
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
@@ -60,10 +61,12 @@ class CheckedSentence:
 FEATURES = (
     "coverage",  # share of the sentence's words in the whole passage
     "cosine",  # to the nearest sentence of the passage; 0 for unrelated texts
-    "missing_numbers",  # 1 if a number of the sentence, with its signs, is not in the passage
+    # 1 if a number of the sentence, with its signs, is not in the passage, or only in rows about others
+    "missing_numbers",
     "missing_names",  # share of its names that are not in the passage
     "denies",  # 1 if either the sentence or the nearest one has a "not", but not both
-    # share of its words in one sentence of the passage, or in one that has each of its numbers and names
+    # share of the words of a clause in one sentence of the passage, or in one that has each of its numbers
+    # and names; the least of its clauses
     "context",
 )
 WEIGHTS = (1.871, 0.536, -3.251, -1.242, -4.957, 4.282)
@@ -89,6 +92,32 @@ class _Passage:
     rows: list[str]  # of each sentence, from `stem_text`
     row: str  # of the whole passage
     all_figures: list[Figure]
+    table: list[_Row]
+    figures_in_prose: list[Figure]  # outside of the table
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a table."""
+
+    cells: frozenset[str]  # words that are not in the names of the columns
+    figures: list[Figure]
+
+
+class _Clause(NamedTuple):
+    """A part of a sentence."""
+
+    words: set[str]
+    figures: list[Figure]
+    names: set[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it claims something by itself."""
+        return len(self.words) > 1 and bool(self.figures or self.names)
+
+    def join(self, other: _Clause) -> _Clause:
+        return _Clause(self.words | other.words, self.figures + other.figures, self.names | other.names)
 
 
 class SentenceCheck:
@@ -171,13 +200,17 @@ class SentenceCheck:
             figures_in(claim),
             {word for name in _NAME.findall(one) for word in content_words(name)},
         )
+        denies = is_negated(claim) != is_negated(nearest)
+        # A negation belongs to one clause, but it is unknown to which.
+        clauses = [_Clause(unique, figures, names)] if denies else _clauses(one, names)
         measured = (
             len(unique & everything) / len(unique),
             cosines.max(),
-            bool(missing_figures(figures, passage.all_figures)),
+            bool(missing_figures(figures, passage.all_figures))
+            or any(_contradicts_table(clause, passage) for clause in clauses),
             len(names - everything) / len(names) if names else 0.0,
-            is_negated(claim) != is_negated(nearest),
-            _context_share(unique, figures, names, passage),
+            denies,
+            min(_context_share(*clause, passage) for clause in clauses),
         )
         return np.array(measured, dtype=np.float64), nearest
 
@@ -210,6 +243,34 @@ def _context_share(
         have_it = [any(map(figure.agrees, known)) for known in passage.figures]
         shares.append(largest(own - {figure.number, *content_words(figure.written)}, have_it))
     return min(shares) if shares else largest(own, [True] * len(passage.contexts))
+
+
+def _clauses(normalized: str, names: Collection[str]) -> list[_Clause]:
+    """The coordinated clauses of a sentence. One without a number or a name is joined with its neighbour."""
+    clauses: list[_Clause] = []
+    for part in [normalized] if is_row(normalized) else _CLAUSE.split(normalized):
+        own = set(content_words(part) or words(part))
+        clause = _Clause(own, figures_in(part), own.intersection(names))
+        if clauses and not (clause.is_whole and clauses[-1].is_whole):
+            clause = clauses.pop().join(clause)
+        clauses.append(clause)
+    return clauses
+
+
+def _contradicts_table(clause: _Clause, passage: _Passage) -> bool:
+    """Whether a number of the clause is only in rows of the passage's tables that are about something else.
+
+    The words of a clause that are in cells tell which rows it is about. Such a row has all of them, or if
+    none does, one of them.
+    """
+    in_cells = frozenset().union(*(row.cells for row in passage.table))
+    subject = {word for word in clause.words & in_cells if word.isalpha()}
+    if not subject:
+        return False
+    about = [row for row in passage.table if subject <= row.cells]
+    about = about or [row for row in passage.table if not subject.isdisjoint(row.cells)]
+    possible = [figure for row in about for figure in row.figures]
+    return bool(missing_figures(clause.figures, [*possible, *passage.figures_in_prose]))
 
 
 def find_quoting(claim: str, passages: Sequence[str]) -> int | None:
@@ -288,6 +349,9 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     # Quotes from tables and lists differ from the text, and are sentences, too.
     quotes = quotes_in(text, number=1)
+    table = [quote.text for quote in quotes if is_row(quote.text)]
+    columns = _stems(" ".join(name for row in table for name in _COLUMN.findall(row)))
+    prose = "\n".join(line for line in text.splitlines() if not is_row(line.strip()))
     headings = {plain(quote.text): _stems(quote.lead) for quote in quotes if quote.lead}
     sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes)]))
     stems = list(map(_stems, sentences))
@@ -305,6 +369,8 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
         list(map(stem_text, sentences)),
         stem_text(text),
         readings_in(text),
+        [_Row(_stems(row) - columns, readings_in(row)) for row in table],
+        readings_in(prose) if table else [],
     )
 
 
@@ -331,6 +397,20 @@ _MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+|Response \d
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*[^\S\n]*(?=\n)")
 _ENDS = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]*\s]*$")
 _QUESTION = re.compile(r"[?？؟;][\"'”’»)\]*]*$")
+_COLUMN = re.compile(r"(?:^|[;|])([^;|:]+):(?= )")
+_CONJUNCTION = r"(?:and|but|while|whereas|und|aber|während|et|mais|tandis que|y|pero|mientras)"
+# A pronoun or a verb, which begin no further item of a list.
+_NEW_SUBJECT = (
+    r"(?:it|they|you|we|he|she|I|is|are|was|were|will|can|may|must|has|have|had"
+    r"|es|sie|er|wir|ihr|ich|man|ist|sind|wird|werden|wurden?|hat|haben|kann|muss|darf"
+    r"|ils?|elles?|on|vous|nous|est|sont|sera|seront|ont|peut|doit"
+    r"|se|son|está|será|serán|ha|han|puede|debe"
+    r"|the \w+ (?:is|are|was|were|will|has|had))\b"
+)
+_CLAUSE = re.compile(
+    rf"\s*;\s+|,\s+(?:{_CONJUNCTION}\s+(?=[^\W\dA-ZÀ-Þ])|(?:which|who|wobei)\s+)"
+    rf"|\s+{_CONJUNCTION}\s+(?={_NEW_SUBJECT}|[^\W\dA-ZÀ-Þ][^,;]*\d)"
+)
 _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")
 
 # How answers name the passages and describe their content, in English, German, French, Spanish and Chinese.

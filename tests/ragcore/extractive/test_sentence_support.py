@@ -169,6 +169,61 @@ def test_context_of_a_number_and_a_name_decides(check: SentenceCheck) -> None:
         assert verdict(false) == "weak", false
 
 
+LEASE = (
+    "4. Deposit\n\nThe Tenants pay a deposit of £1,860 before moving in. It is held in the Penmouth Scheme "
+    "and returned within 21 days of the end of the tenancy.\n\n5. Repairs\n\nThe Tenants carry out small "
+    "repairs up to £60 in a single case. The late fee is £25 for each week."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "supported"),
+    [
+        (
+            "The deposit is £1,860 and you will get it back within 21 days of the end of the tenancy.",
+            True,
+        ),
+        ("The deposit is £1,860, and it is returned within 21 days of the end of the tenancy.", True),
+        ("You pay a deposit of £1,860 and get it back within 21 days after the tenancy ends.", True),
+        ("The deposit is £1,860 and it is held in the Penmouth Scheme.", True),
+        ("The deposit is £60 and you will get it back within 21 days of the end of the tenancy.", False),
+        ("The late fee is £1,860 and you will get it back within 21 days of the end of the tenancy.", False),
+        ("The deposit is £21 and it is returned within 1,860 days of the end of the tenancy.", False),
+        (
+            "The deposit is £1,860 and you will not get it back within 21 days of the end of the tenancy.",
+            False,
+        ),
+    ],
+)
+def test_each_clause_may_be_in_another_sentence(check: SentenceCheck, claim: str, supported: bool) -> None:
+    assert (check.check(claim, [LEASE])[0].verdict == "supported") is supported
+
+
+FERRIES = (
+    "Ferries\nShip | Harbour | Cabins\nShip: Blue Heron; Harbour: Saltby; Cabins: 1\n"
+    "Ship: Grey Seal; Harbour: Penmouth; Cabins: 2\nShip: Red Kite; Harbour: Tarrow; Cabins: 13\n\n"
+    "Each ship has 4 decks."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("The Red Kite has 13 cabins.", "supported"),
+        ("The Red Kite has 13 cabins and the Grey Seal has 2.", "supported"),
+        ("The Red Kite has 1 cabin.", "absent"),
+        ("The Red Kite has 2 cabins.", "absent"),
+        ("The Red Kite has 13 cabins and the Grey Seal has 1.", "absent"),
+        ("Ship: Red Kite; Harbour: Penmouth; Cabins: 1", "absent"),
+        ("The Red Kite has 4 decks.", "supported"),  # outside of the table
+    ],
+)
+def test_a_number_of_a_row_is_only_true_of_its_subject(
+    check: SentenceCheck, claim: str, verdict: str
+) -> None:
+    assert check.check(claim, [FERRIES])[0].verdict == verdict
+
+
 def test_a_script_without_spaces(check: SentenceCheck) -> None:
     assert verdicts(check, "由阿达·彭罗斯于1871年建造。[3] 城里有三只白猫和一条龙。[3]")[0] == "supported"
     assert verdicts(check, "城里有三只白猫和一条龙。[3]") != ["supported"]
