@@ -56,7 +56,7 @@ def answer(message: Message, *, last: bool) -> None:
             outcome = message.facts.outcome if message.facts else "answer"
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
                 if message.facts is not None and message.facts.is_unsure:
-                    st.caption(f":material/contrast: {_('Not sure')}")
+                    unsure_mark()
                 _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
@@ -86,6 +86,11 @@ def answer(message: Message, *, last: bool) -> None:
             _unread(message)
             across_languages(message)
         _below(message, last=last)
+
+
+def unsure_mark() -> None:
+    """Above a text that only quotes the closest passages."""
+    st.caption(f":material/contrast: {_('Not sure')}")
 
 
 @st.fragment(run_every=POLL_SECONDS)
