@@ -12,7 +12,7 @@ from lectern.db.evaluations import EvalRun, QuestionSet
 from lectern.ui import resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import answer_md, label
-from lectern.ui.widgets.answer import unsure_mark
+from lectern.ui.widgets.answer import mark_unsure_rows, unsure_mark
 from lectern.ui.widgets.question_sets import expected_answer
 from ragcore.extractive.fixed_replies import is_closest, is_refusal
 
@@ -44,7 +44,7 @@ def own_results(run: EvalRun) -> None:
             if result.answer:
                 if _is_unsure(result):
                     unsure_mark()
-                st.markdown(answer_md(result.answer))
+                st.markdown(mark_unsure_rows(answer_md(result.answer)))
             elif run.answering:
                 st.caption(_("There is no answer."))
 
