@@ -72,7 +72,7 @@ def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> N
     row(page, "garden.txt").get_by_role("checkbox").uncheck()
     page.get_by_text("2 chosen").wait_for()
     page.locator(".st-key-delete_popover button").click()
-    page.get_by_text("Answers and notes keep what they quote from them.").wait_for()
+    page.get_by_text("Answers, notes and the results in Evaluate keep what they quote from them.").wait_for()
     page.locator(".st-key-delete_files button").click()
     page.get_by_text("2 files were deleted.").wait_for()
     until(page, lambda: page.locator("li.row").count() == 1)
