@@ -274,8 +274,15 @@ def test_everything_is_deleted_in_all_indexes_and_settings_stay(shelf: Indexes, 
     library.update_settings(library.settings.model_copy(update={"answers": chosen}))
     write_key(tmp_path, "openai", "secret-key")
 
+    def suggestions() -> int:
+        with library.database.snapshot() as db:
+            return int(db.execute("SELECT count(*) AS n FROM suggestions").fetchone()["n"])
+
+    assert suggestions()
+
     indexes.delete_everything()
 
+    assert not suggestions()
     assert names(shelf) == [FIRST_NAME]
     assert not library.files.all()
     assert not len(library.store)
