@@ -232,13 +232,31 @@ class Library:
             raise UnknownDocumentError(file_id)
         with self._deleting:
             before = self._bytes()
-            passages = 0
-            with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # not stored yet
-                passages = self.store.delete_rows(file_id)
+            passages = self._delete_rows(file_id)
             # vectors, perhaps of a stopped file; on a server also its bytes
             if passages or file.done or self.shared:
                 self.store.free_space()
             return Deleted(file.name, passages, max(before - self._bytes(), 0))
+
+    def delete_everything(self) -> None:
+        """Delete all documents, conversations, notes, and question sets with their results. Settings, prompts
+        and keys stay."""
+        self.conversations.delete_all()
+        for note in self.notes.all():
+            self.notes.delete(note.id)
+        for question_set in self.evaluations.sets():
+            self.evaluations.delete_set(question_set.id)
+        with self._deleting:
+            for file in self.files.all():
+                self._delete_rows(file.id)
+            self.suggestions.delete_all()
+            self.store.free_space()
+
+    def _delete_rows(self, file_id: str) -> int:
+        """Delete a file with its text; returns the number of its passages."""
+        with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # not stored yet
+            return self.store.delete_rows(file_id)
+        return 0
 
     def status(self) -> Status:
         ready, _ = self.files.ready_and_bytes()

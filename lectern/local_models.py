@@ -146,6 +146,14 @@ def models_folder(home: Path) -> Path:
     return home / "models"
 
 
+def create_models_folder(home: Path) -> Path | None:
+    """The folder, created if it is missing. None if this is not possible."""
+    folder = models_folder(home)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder if folder.is_dir() else None
+
+
 def installed_models(home: Path) -> list[InstalledModel]:
     """The models of the folder by name, then the file of LECTERN_MODEL if it is elsewhere."""
     folder = models_folder(home)

@@ -155,6 +155,10 @@ class Suggestions:
             return SuggestionState(questions)
         return SuggestionState(questions, pending=busy or self._begin(version))
 
+    def delete_all(self) -> None:
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM suggestions")
+
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the new suggestions are stored."""
         with self._lock:

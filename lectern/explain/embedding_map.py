@@ -221,6 +221,13 @@ class EmbeddingMaps:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(END_SECONDS)
 
+    def delete(self) -> None:
+        """Ends the map in progress, and deletes the stored one, which names documents."""
+        self.end()
+        self._read = None
+        for path in _path(self._library.folder, "").parent.glob("*"):
+            path.unlink(missing_ok=True)
+
     def _follow(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         with process.stdout:

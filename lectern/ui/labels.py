@@ -155,13 +155,13 @@ def embedder(name: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes with a unit and a no-break space: "12 KB", "1.5 MB"."""
+    """Bytes with a unit and a no-break space: "12 KB", "1.5 MB", "1.7 GB"."""
+    if count >= 1e9:
+        return gigabytes(count)
     if count < 1_000_000:
         text = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
-    elif count < 1e9:
-        text = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     else:
-        text = _("{number} GB").format(number=numeral(count / 1e9, 2))
+        text = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     return keep_last_word(text)
 
 

@@ -50,16 +50,26 @@ class OpenIndex:
             or has_work(self.library)
         )
 
+    def delete_everything(self) -> None:
+        """Ends its work, and deletes all its documents, answers, notes and evaluations."""
+        self._end_work()
+        self.downloads = SourceDownloads(self.library)
+        self.maps.delete()
+        self.library.delete_everything()
+
     def close(self) -> None:
         """Ends its answers, downloads and worker."""
         if self.warm_up_timer is not None:
             self.warm_up_timer.cancel()
+        self._end_work()
+        self.library.close()
+
+    def _end_work(self) -> None:
         self.replays.stop_all()
         self.runs.stop_all()
         self.downloads.end()
         self.maps.end()
         self.measuring.stop_all()
-        self.library.close()
 
 
 def has_work(library: Library) -> bool:
@@ -105,6 +115,13 @@ class OpenIndexes:
         with self._lock:
             self._forget(id_)
             return self.indexes.delete(id_)
+
+    def delete_everything(self) -> None:
+        """Deletes all indexes but the first, and everything in the first except its settings and keys."""
+        for index in self.indexes.all():
+            if index.id != MAIN:
+                self.delete(index.id)
+        self.get(MAIN).delete_everything()
 
     def close_idle(self, now: float | None = None) -> None:
         if self.creations.busy:

@@ -214,7 +214,7 @@ def test_phone_swipes_answers_and_each_names_its_steps(page: Page, app: App) -> 
     page.set_viewport_size({"width": 390, "height": 844})
     columns = compare(page, app, "Passages only")
     finished(page, 2)
-    columns.nth(0).get_by_text("All passages fit into one question to the model.").wait_for()
+    columns.nth(0).get_by_text("Read all passages at once.").wait_for()
     columns.nth(1).get_by_text("Found the passages; no answer was written.").wait_for()
     first, second = (columns.nth(place).bounding_box() for place in (0, 1))
     assert first is not None

@@ -479,7 +479,7 @@ def test_deleting_asks_once_and_says_what_stays(page: Page, empty_app: App) -> N
     page.goto(empty_app.url)
     log = row(page, "brakesmans-log-2022.txt")
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
-    log.get_by_text("Answers and notes keep what they quote from it.").wait_for()
+    log.get_by_text("Answers, notes and the results in Evaluate keep what they quote from it.").wait_for()
     log.get_by_role("button", name="Keep").click()
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
     log.get_by_role("button", name="Delete", exact=True).click()

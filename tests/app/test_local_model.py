@@ -64,13 +64,13 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     look(page, "a model offered")
 
     offer.get_by_role("button", name="Install").click()
-    offer.get_by_text("MB of 1.12 GB").or_(offer.get_by_text("KB of 1.12 GB")).wait_for()
+    offer.get_by_text("MB of 1.1 GB").or_(offer.get_by_text("KB of 1.1 GB")).wait_for()
     until(page, lambda: hub.asked)
     assert hub.asked[0][0] == f"/{FIRST.repository}/resolve/{FIRST.revision}/{FIRST.file}"
     other = context.new_page()
     to_models(other, own_app)
     row = other.locator(".st-key-local_models")
-    row.get_by_text("B of 1.12 GB").wait_for()  # as far as in the other tab
+    row.get_by_text("B of 1.1 GB").wait_for()  # as far as in the other tab
     look(other, "models on this computer")
     row.get_by_role("button", name="Stop").click()
     row.get_by_text("Stopped at").wait_for()

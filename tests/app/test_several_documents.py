@@ -56,7 +56,7 @@ def test_several_documents_join_a_group_that_their_rows_name(page: Page, empty_a
     page.locator(".st-key-groups_popover button").click()
     box = page.get_by_role("textbox", name="Name of a new group")
     box.fill("House")
-    box.press("Enter")
+    page.get_by_role("button", name="Create the group").click()
     row(page, "roof.txt").locator(".group", has_text="House").wait_for()
     row(page, "stairs.txt").locator(".group", has_text="House").wait_for()
     assert row(page, "garden.txt").locator(".group").count() == 0
@@ -72,7 +72,7 @@ def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> N
     row(page, "garden.txt").get_by_role("checkbox").uncheck()
     page.get_by_text("2 chosen").wait_for()
     page.locator(".st-key-delete_popover button").click()
-    page.get_by_text("Answers and notes keep what they quote from them.").wait_for()
+    page.get_by_text("Answers, notes and the results in Evaluate keep what they quote from them.").wait_for()
     page.locator(".st-key-delete_files button").click()
     page.get_by_text("2 files were deleted.").wait_for()
     until(page, lambda: page.locator("li.row").count() == 1)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lectern.db.evaluation_scores import Result
+from lectern.db.evaluations import Setting
+from lectern.explain.embedding_map import compute_map, write
 from lectern.export.backup import write_copy
 from lectern.indexes import FIRST_NAME, MAIN, Index, Indexes, bytes_in
 from lectern.jobs.worker import Worker
@@ -19,6 +22,7 @@ from lectern.settings import IngestSettings, LLMSettings
 from lectern.ui.open_indexes import IDLE_SECONDS, OpenIndexes
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, UnreadableFileError
+from ragcore.evaluation.question_sets import Question
 from tests import postgres
 
 TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high."
@@ -245,6 +249,52 @@ def test_open_index_stops_before_deletion_and_idle_ones_close(shelf: Indexes) ->
         indexes.get(made.id)
     indexes.close()
     assert workers[MAIN].poll() is not None  # type: ignore[union-attr]
+
+
+def test_everything_is_deleted_in_all_indexes_and_settings_stay(shelf: Indexes, tmp_path: Path) -> None:
+    indexes = OpenIndexes(shelf, HashEmbedding())
+    other = shelf.create("Contracts")
+    for id_ in (MAIN, other.id):
+        library = indexes.get(id_).library
+        take_in(library, TOWER, "tower.txt")
+        conversation = library.conversations.create()
+        library.conversations.begin(conversation.id, Ask("Who built the tower?"))
+        library.notes.keep("Ada Penrose, again", [], question="Who?")
+        question = Question("Who built it?", ("Ada Penrose",))
+        question_set = library.evaluations.add_set("Mine", [question])
+        run = library.evaluations.begin_run(
+            question_set.id, Setting("One", Ask("")), answering=True, model=""
+        )
+        library.evaluations.add_result(run.id, Result(question, {}, 0.1, answer="Ada Penrose did"))
+        write(compute_map(library.store, None, lambda share: None), library.folder / "maps" / "tower.npz")
+        library.suggestions.get()
+        library.suggestions.wait()
+    library = indexes.get(MAIN).library
+    chosen = library.settings.answers.model_copy(update={"top_k": 9})
+    library.update_settings(library.settings.model_copy(update={"answers": chosen}))
+    write_key(tmp_path, "openai", "secret-key")
+
+    def suggestions() -> int:
+        with library.database.snapshot() as db:
+            return int(db.execute("SELECT count(*) AS n FROM suggestions").fetchone()["n"])
+
+    assert suggestions()
+
+    indexes.delete_everything()
+
+    assert not suggestions()
+    assert names(shelf) == [FIRST_NAME]
+    assert not library.files.all()
+    assert not len(library.store)
+    assert not library.conversations.all()
+    assert not library.notes.all()
+    assert not library.evaluations.sets()
+    assert library.settings.answers.top_k == 9
+    assert read_key(tmp_path, "openai") == "secret-key"
+    indexes.close()
+    rest = [path for path in tmp_path.rglob("*") if path.is_file() and b"Penrose" in path.read_bytes()]
+    assert not rest
+    assert not [*tmp_path.rglob("*.npz")]
 
 
 def test_unfinished_work_of_an_index_resumes_on_restart(shelf: Indexes) -> None:

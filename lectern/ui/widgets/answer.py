@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
 from lectern.ui.widgets.streamed_text import StreamedText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
+from ragcore.extractive.fixed_replies import CLOSEST
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -40,6 +42,9 @@ MAX_ADDRESSES = 20  # listed per answer
 MIN_PARAGRAPHS = 2  # always visible of closest passages: the sentence about them, and the closest sentences
 VISIBLE_CHARS = 700  # of closest passages; further paragraphs are in an expander
 POLL_SECONDS = 1.0  # between two checks of an answer from another server
+
+_CLOSEST = "|".join(map(re.escape, CLOSEST.values()))
+_UNSURE_ROW = re.compile(rf"^Response \d+: (?=\[?(?:{_CLOSEST}))", re.MULTILINE)
 
 
 def question(message: Message) -> None:
@@ -56,7 +61,7 @@ def answer(message: Message, *, last: bool) -> None:
             outcome = message.facts.outcome if message.facts else "answer"
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
                 if message.facts is not None and message.facts.is_unsure:
-                    st.caption(f":material/contrast: {_('Not sure')}")
+                    unsure_mark()
                 _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
@@ -86,6 +91,17 @@ def answer(message: Message, *, last: bool) -> None:
             _unread(message)
             across_languages(message)
         _below(message, last=last)
+
+
+def unsure_mark() -> None:
+    """Above a text that only quotes the closest passages."""
+    st.caption(f":material/contrast: {_('Not sure')}")
+
+
+def mark_unsure_rows(written: str) -> str:
+    """Marks each row of an accumulated answer, in Markdown, that only quotes the closest passages."""
+    mark = f":small[:gray[:material/contrast: {_('Not sure')}]]"
+    return _UNSURE_ROW.sub(lambda row: f"{row.group()}{mark} ", written)
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -268,6 +284,8 @@ def _below(message: Message, *, last: bool) -> None:
 def _draw_text(message: Message, *, folds: bool) -> None:
     """The text of an answer. If it `folds`, later paragraphs are in an expander."""
     written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
+    if message.facts is not None and message.facts.extractive:
+        written = mark_unsure_rows(written)
     ends = accumulate(map(len, message.text.split("\n\n")))
     visible = max(MIN_PARAGRAPHS, sum(end <= VISIBLE_CHARS for end in ends))
     paragraphs = written.split("\n\n")

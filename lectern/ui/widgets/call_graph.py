@@ -15,10 +15,12 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
+from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.text.word_diff import legible
 
 _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
+EXTRACTIVE = "extractive"  # the name of the built-in reader in a trace
 MAX_STEPS = 120  # in the list. Of more, only the first and the last are drawn.
 LAST_STEPS = 20
 TEXT_CHARS = 2000  # of a reply in the list; an opened call has all of it
@@ -83,11 +85,12 @@ def summary(graph: CallGraph) -> str:
         return _("Found the passages; no answer was written.")
     if graph.mode == "generation":
         return _("Answered without reading any passages.")
+    if graph.shape == "rows":
+        return _describe_rows(graph.calls)
+    if number == 1 and graph.calls[0].model == EXTRACTIVE:
+        return _("Read all passages at once.")
     if graph.mode == "simple_summarize":
         return _("Put all passages into one call, shortened where needed.")
-    if graph.shape == "rows":
-        text = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
-        return text.format(number=numeral(number))
     if number == 1:
         return _("All passages fit into one question to the model.")
     if graph.shape == "tree":
@@ -107,6 +110,20 @@ def summary(graph: CallGraph) -> str:
     return _("Read on in {calls}, {changed} of which changed the answer.").format(
         calls=calls, changed=numeral(changed)
     )
+
+
+def _describe_rows(calls: Sequence[Call]) -> str:
+    """The replies that only quote the closest passages, or find nothing, are not counted as answers."""
+    number, answers = len(calls), sum(not is_refusal(call.reply) for call in calls)
+    if answers == number:
+        text = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
+    else:
+        text = ngettext(
+            "The passages gave no sure answer.",
+            "Of {number} replies, each from its own passages, {answers} answered the question.",
+            number,
+        )
+    return text.format(number=numeral(number), answers=numeral(answers))
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -259,7 +276,7 @@ def _details(call: Call) -> dict[str, object]:
         *([_("counted here, because the server gave no count")] if call.estimated else []),
         _time(call.milliseconds),
         _("started {time} after the question").format(time=_time(call.began * 1000)),
-        *([call.model] if call.model and call.model != "extractive" else []),
+        *([call.model] if call.model and call.model != EXTRACTIVE else []),
     ]
     return {
         "number": call.number,

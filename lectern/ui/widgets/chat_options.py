@@ -28,7 +28,8 @@ def scope_menu(*, disabled: bool) -> None:
         name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()
     }
     scope = _("All documents")
-    if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
+    group = next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None)
+    if group is not None:
         scope = labels.excerpt(group, NAME_CHARS)
     elif len(chosen) == 1:
         scope = labels.excerpt(ready[chosen[0]], NAME_CHARS)
@@ -43,7 +44,8 @@ def scope_menu(*, disabled: bool) -> None:
                     label(name),
                     key=f"scope_group_{number}",
                     type="tertiary",
-                    icon=":material/label:",
+                    icon=":material/check_circle:" if name == group else ":material/label:",
+                    help=_("Only this group is searched") if name == group else None,
                     on_click=fill_menu,
                     args=("chat_files", ids),
                 )

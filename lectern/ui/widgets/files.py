@@ -103,9 +103,10 @@ def _delete_several(file_ids: Sequence[str]) -> None:
 
 def deletion_question(number: int) -> str:
     return ngettext(
-        "Delete this file, its text and its passages? Answers and notes keep what they quote from it.",
-        "Delete these {number} files, their text and their passages? Answers and notes keep what they "
-        "quote from them.",
+        "Delete this file, its text and its passages? Answers, notes and the results in Evaluate keep "
+        "what they quote from it.",
+        "Delete these {number} files, their text and their passages? Answers, notes and the results in "
+        "Evaluate keep what they quote from them.",
         number,
     ).format(number=numeral(number))
 

@@ -28,7 +28,11 @@ def groups_form(file_ids: Sequence[str]) -> None:
                 file_ids, remove_from=shared, add_to=widget("document_groups") or ()
             ),
         )
-    st.text_input(_("Name of a new group"), key="new_group", on_change=_add_to_new_group, args=(file_ids,))
+    with st.form("group_form", border=False):
+        st.text_input(_("Name of a new group"), key="new_group")
+        st.form_submit_button(
+            _("Create the group"), key="create_group", on_click=_add_to_new_group, args=(file_ids,)
+        )
     st.caption(_("In a chat, you can choose a whole group of documents at once."))
 
 

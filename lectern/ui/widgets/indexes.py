@@ -126,7 +126,10 @@ def index_actions() -> None:
         if index.id == MAIN:
             return  # the first index has the settings that all share
         with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover"):
-            sure = _("Delete **{name}** with all its documents and conversations? This cannot be undone.")
+            sure = _(
+                "Delete **{name}** with all its documents, conversations, notes and evaluations? This cannot "
+                "be undone."
+            )
             st.markdown(sure.format(name=label(index.name)))
             st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
 

@@ -11,12 +11,12 @@ from lectern.local_models import (
     CatalogueModel,
     InstalledModel,
     catalogue_model,
+    create_models_folder,
     delete_model,
     installed_models,
     memory_for_models,
     memory_of,
     model_name,
-    models_folder,
     suggested_model,
 )
 from lectern.ui import labels, resources
@@ -66,8 +66,9 @@ def local_models(use: Use) -> None:
                 for model in available:
                     if model not in listed:
                         _catalogue_row(model, free, primary=False)
-    folder = label(str(models_folder(resources.home())))
-    st.caption(_("You can also put your own GGUF file into {folder}.").format(folder=folder))
+    if folder := create_models_folder(resources.home()):
+        own = _("You can also put your own GGUF file into {folder}.")
+        st.caption(own.format(folder=label(str(folder))))
     st.fragment(_watch_folder, run_every=POLL_SECONDS)(set(installed.values()))
 
 

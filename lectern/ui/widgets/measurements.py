@@ -16,7 +16,7 @@ from lectern.ui.i18n import _, day_and_time, ngettext, numeral
 from lectern.ui.pricing import run_with_consent
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
-from lectern.ui.widgets.own_results import is_small, own_results
+from lectern.ui.widgets.own_results import answered_sentence, is_small, own_results
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import generation_caveat, missing_documents
 from lectern.ui.widgets.run_comparison import comparison, metric_names
@@ -305,8 +305,8 @@ def _table(results: Sequence[NamedRun]) -> None:
 
 
 def found_sentence(measured: NamedRun) -> str:
-    """For how many questions the search found a right passage; "" if no question says which passage is
-    right."""
+    """For how many questions the search found a right passage, and how many were answered; "" if no question
+    says which passage is right."""
     hits = [one.scores["hit_rate"] > 0 for one in measured.scores if "hit_rate" in one.scores]
     if not hits:
         return ""
@@ -315,9 +315,10 @@ def found_sentence(measured: NamedRun) -> str:
         "{name}: for {found} of {number} questions, a right passage was among those found.",
         len(hits),
     )
-    return text.format(
+    found = text.format(
         name=f"**{label(measured.name)}**", found=numeral(sum(hits)), number=numeral(len(hits))
     )
+    return f"{found} {answered_sentence(one.scores for one in measured.scores)}".rstrip()
 
 
 def _figure_name(metric: str) -> str:

@@ -1,15 +1,20 @@
-"""The results of a small question set in words: how many answers were right, and each question with its
-answer."""
+"""The results of a small question set in words: for how many questions the passage was found and for how many
+there is an answer, and each question with its answer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import streamlit as st
 
+from lectern.db.evaluation_scores import Result
 from lectern.db.evaluations import EvalRun, QuestionSet
 from lectern.ui import resources
-from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import answer_md, label
+from lectern.ui.widgets.answer import mark_unsure_rows, unsure_mark
 from lectern.ui.widgets.question_sets import expected_answer
+from ragcore.extractive.fixed_replies import is_closest, is_refusal
 
 MAX_QUESTIONS = 12  # of a small set
 
@@ -26,17 +31,49 @@ def own_results(run: EvalRun) -> None:
         for scored in evaluations.scores(run.id)
         if (result := evaluations.result(run.id, scored.question_id)) is not None
     ]
-    hits = [result.scores["hit_rate"] > 0 for result in results if "hit_rate" in result.scores]
-    if hits:
-        text = ngettext("{found} of {number} found", "{found} of {number} found", len(hits))
-        st.markdown(f"**{text.format(found=numeral(sum(hits)), number=numeral(len(hits)))}**")
+    scores = [result.scores for result in results]
+    found = _count_sentence(_("Passage found: {count} of {number}."), "hit_rate", scores)
+    if headline := f"{found} {answered_sentence(scores)}".strip():
+        st.markdown(f"**{headline}**")
     for result in results:
         with st.container(key=f"own_result_{result.question.id}", gap="xxsmall"):
-            hit_rate = result.scores.get("hit_rate")
-            icon = "help" if hit_rate is None else "check_circle" if hit_rate else "cancel"
+            icon, verdict = _verdict(result, answering=run.answering)
+            expected = _("Expected: {what}").format(what=label(expected_answer(result.question)))
             st.markdown(f":material/{icon}: **{label(result.question.text)}**")
-            st.caption(_("Expected: {what}").format(what=label(expected_answer(result.question))))
+            st.caption(f"{verdict} · {expected}" if verdict else expected)
             if result.answer:
-                st.markdown(answer_md(result.answer))
+                if _is_unsure(result):
+                    unsure_mark()
+                st.markdown(mark_unsure_rows(answer_md(result.answer)))
             elif run.answering:
                 st.caption(_("There is no answer."))
+
+
+def answered_sentence(scores: Iterable[Mapping[str, float]]) -> str:
+    """How many questions were answered; "" if that is unknown, as for the answers of a language model."""
+    return _count_sentence(_("Answered: {count} of {number}."), "answered", scores)
+
+
+def _count_sentence(text: str, metric: str, scores: Iterable[Mapping[str, float]]) -> str:
+    """The text with the `count` of positive scores and the `number` of scores; "" without a score."""
+    values = [each[metric] > 0 for each in scores if metric in each]
+    return text.format(count=numeral(sum(values)), number=numeral(len(values))) if values else ""
+
+
+def _verdict(result: Result, *, answering: bool) -> tuple[str, str]:
+    """An icon and its meaning. Only an answered question has a tick, unless the run only searches."""
+    hit_rate = result.scores.get("hit_rate")
+    if hit_rate is None:
+        return "help", ""
+    if not hit_rate:
+        return "cancel", _("Passage not found")
+    is_answered = result.scores.get("answered", 1) > 0 and result.answer and not is_refusal(result.answer)
+    if answering and not is_answered:
+        return "contrast", _("Passage found, but no sure answer")
+    return "check_circle", _("Passage found")
+
+
+def _is_unsure(result: Result) -> bool:
+    """Whether the answer only quotes the closest passages."""
+    says_nothing = is_refusal(result.answer) and not is_closest(result.answer)
+    return result.scores.get("answered") == 0 and not says_nothing

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from lectern.indexes import MAIN
 from lectern.jobs.confinement import describe_confinement
 from lectern.keys import mask, stored_keys
 from lectern.settings import models_are_locked
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
-from lectern.ui.state import session
+from lectern.ui.state import open_index, session
 from lectern.ui.widgets.library_copy import library_copy
 from lectern.ui.widgets.settings_model import forget_key, provider_names
+from ragcore.errors import RagError
 
 if TYPE_CHECKING:
     from lectern.library import Library
@@ -133,9 +135,28 @@ def library_place() -> None:
         _("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"
     ):
         st.markdown(
-            _("Delete all conversations, and what was asked in Compare and Modes? Documents and notes stay.")
+            _(
+                "Delete all conversations, and what was asked in Compare and Modes? Documents, notes and the "
+                "results in Evaluate stay."
+            )
         )
         st.button(_("Delete"), key="delete_conversations", type="primary", on_click=_delete_conversations)
+    with st.popover(
+        _("Delete everything"),
+        icon=":material/delete_forever:",
+        type="tertiary",
+        key="delete_everything_popover",
+    ):
+        st.markdown(
+            _(
+                "Delete the documents of all indexes, all conversations, comparisons and notes, and the "
+                "questions and results in Evaluate? Settings, prompts, keys and language models stay. This "
+                "cannot be undone."
+            )
+        )
+        st.button(
+            _("Delete everything"), key="delete_everything", type="primary", on_click=_delete_everything
+        )
 
 
 def _delete_conversations() -> None:
@@ -144,3 +165,14 @@ def _delete_conversations() -> None:
     state = session()
     state.chat.conversation = state.query.conversation = state.replay.conversation = None
     state.panel, state.notice = "", _("All conversations are deleted.")
+
+
+def _delete_everything() -> None:
+    try:
+        resources.open_indexes().delete_everything()
+    except RagError as error:
+        notice = f"{translate(error.what)} {translate(error.hint)}"
+    else:
+        notice = _("Everything is deleted. Settings, prompts, keys and language models stay.")
+    open_index(MAIN)  # without what this tab remembers of the deleted documents
+    session().settings.page, session().notice = "privacy", notice

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from lectern.schema import AnswerFacts, Price
+from lectern.ui.safetext import answer_md
 from lectern.ui.widgets import answer_columns, differences
+from lectern.ui.widgets.answer import mark_unsure_rows
 from ragcore.text.word_diff import word_differences
 
 
@@ -18,3 +20,10 @@ def test_column_states_the_expected_cost_like_an_answer() -> None:
 def test_answers_that_differ_only_in_paragraphs_are_equal() -> None:
     assert differences.have_same_words(word_differences("One. Two.", "One.\n\nTwo."))
     assert not differences.have_same_words(word_differences("One. Two.", "One.\n\nThree."))
+
+
+def test_only_the_row_that_quotes_the_closest_passages_is_marked() -> None:
+    text = "Response 1: It rains. [1]\n---------------------\nResponse 2: Closest passages:\n\nDogs. [2]"
+    first, second = mark_unsure_rows(answer_md(text)).split("---")
+    assert "Not sure" not in first
+    assert "Response 2: :small[:gray[:material/contrast: Not sure]] Closest passages:" in second

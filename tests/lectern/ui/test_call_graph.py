@@ -10,6 +10,7 @@ from lectern.explain.call_graph import Call, CallGraph, Kind, Shape, Step
 from lectern.schema import Ask, Retrieval
 from lectern.ui.widgets.call_graph import _sentence, _step_item, summary
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.extractive.fixed_replies import closest_passages
 from ragcore.text.word_diff import Piece
 from ragcore.vector_stores.memory import MemoryStore
 
@@ -38,15 +39,20 @@ def graph(mode: str, shape: Shape, *calls: Call) -> CallGraph:
     return CallGraph(shape, mode, "", (), calls, 1.0)
 
 
-def call(number: int, *, level: int = 1, changed: str = "") -> Call:
+def call(number: int, *, level: int = 1, changed: str = "", reply: str = "", model: str = "") -> Call:
     changes = (Piece("same", "It rains."), *((Piece("added", changed),) if changed else ()))
-    return Call(number, "answer", "", (), "", 0, 0, 0.0, 0.0, level=level, changes=changes)
+    return Call(number, "answer", "", (), reply, 0, 0, 0.0, 0.0, level=level, changes=changes, model=model)
+
+
+CLOSEST = closest_passages("Who?", "Dogs need consent. [1]")
 
 
 @pytest.mark.parametrize(
     ("shown", "told"),
     [
         (graph("compact", "strip", call(1)), "All passages fit into one question to the model."),
+        (graph("compact", "strip", call(1, model="extractive")), "Read all passages at once."),
+        (graph("simple_summarize", "single", call(1, model="extractive")), "Read all passages at once."),
         (
             graph("refine", "strip", call(1), call(2), call(3)),
             "Read on in 2 more calls, none of which changed the first answer.",
@@ -60,6 +66,11 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
             "Summarised the passages in 2 groups, then those summaries.",
         ),
         (graph("accumulate", "rows", call(1), call(2)), "Gave 2 answers, each from its own passages."),
+        (
+            graph("accumulate", "rows", call(1, reply="It rains. [1]"), call(2, reply=CLOSEST)),
+            "Of 2 replies, each from its own passages, 1 answered the question.",
+        ),
+        (graph("accumulate", "rows", call(1, reply=CLOSEST)), "The passages gave no sure answer."),
         (graph("generation", "single", call(1)), "Answered without reading any passages."),
     ],
 )

@@ -25,7 +25,7 @@ def test_every_mode_and_stage_has_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("bytes_", "said"),
-    [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.21 GB")],
+    [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.2 GB")],
 )
 def test_sizes(bytes_: int, said: str) -> None:
     assert labels.size(bytes_) == said.replace(" ", "\N{NO-BREAK SPACE}")

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lectern.library import Library
-from lectern.local_models import CatalogueModel, models_folder
+from lectern.local_models import CatalogueModel, create_models_folder, models_folder
 from lectern.model_download import ModelDownloads
 from lectern.schema import AnswerFacts, Message
 from lectern.settings import LLMSettings
@@ -111,6 +111,18 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert told.startswith(f"Deleted; {size / 1000:.0f}\N{NO-BREAK SPACE}KB freed.")
     assert told.endswith("Answers quote your documents until you choose another model.")
     assert list(models_folder(library.folder).iterdir()) == []
+
+
+def test_the_folder_for_own_models_exists_where_it_is_named(
+    library: Library, downloads: ModelDownloads
+) -> None:
+    folder = models_folder(library.folder)
+    assert not folder.exists()
+    assert str(folder) in words(opened())
+    assert folder.is_dir()
+    folder.rmdir()
+    folder.write_text("not a folder", "utf-8")
+    assert create_models_folder(library.folder) is None
 
 
 def test_number_of_calls_and_time_in_memory_can_be_set(library: Library, downloads: ModelDownloads) -> None:

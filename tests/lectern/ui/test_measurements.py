@@ -45,12 +45,14 @@ def test_a_figure_says_its_name_once(code: str) -> None:
 
 
 def test_one_sentence_counts_questions_with_a_right_passage() -> None:
-    def measured(*hits: float | None) -> NamedRun:
+    def measured(*hits: float | None, **others: float) -> NamedRun:
         scores = [
-            Scored(f"q{n}", "?", {} if hit is None else {"hit_rate": hit}, 0.1) for n, hit in enumerate(hits)
+            Scored(f"q{n}", "?", others if hit is None else {"hit_rate": hit, **others}, 0.1)
+            for n, hit in enumerate(hits)
         ]
         return NamedRun(RUN, "Ten [passages]", scores)
 
     sentence = found_sentence(measured(1.0, 0.0, 0.5, None))
     assert sentence.endswith(": for 2 of 3 questions, a right passage was among those found.")
+    assert found_sentence(measured(1.0, 1.0, answered=0.0)).endswith("those found. Answered: 0 of 2.")
     assert found_sentence(measured(None)) == ""
