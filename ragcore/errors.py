@@ -102,9 +102,10 @@ class StillReadingError(InputError):
     retryable = True
 
     def __init__(self, documents: int) -> None:
-        waiting = "1 document is" if documents == 1 else f"{documents:,} documents are"
-        super().__init__(
-            f"Nothing can be answered yet: {waiting} still being read.",
+        super().__init__(  # whole sentences, which can be translated
+            "Nothing can be answered yet: 1 document is still being read."
+            if documents == 1
+            else f"Nothing can be answered yet: {documents:,} documents are still being read.",
             hint="Try again as soon as the first one is ready. The Documents page shows the progress.",
         )
 
