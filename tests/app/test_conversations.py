@@ -310,7 +310,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     copied = page.evaluate("navigator.clipboard.readText()")
     button(page, "More").last.click()
     with page.expect_download() as begun:
-        page.get_by_role("menuitem", name="Save this conversation").click()
+        page.get_by_role("menuitem", name="Save the whole conversation").click()
     assert begun.value.suggested_filename == "Two dogs in each car script alert(1) script.html"
     menu(page, question)
     saved: dict[str, Path] = {}
