@@ -121,7 +121,7 @@ if undrawn > 0:
     )
 
 streamed = None  # the message that is being written, and its place
-offered = None if answering else answer_for_offer(messages)
+offered = None if answering or undrawn > 0 else answer_for_offer(messages)
 for message in messages:
     if message.role == "user":
         answer.question(message)

@@ -18,13 +18,14 @@ from lectern.ui.widgets import answer, answer_columns
 from lectern.ui.widgets.differences import pinned_answers, pinned_line
 from lectern.ui.widgets.live_typing import follow_typing
 from lectern.ui.widgets.panel import opened_panel, side_panel
-from lectern.ui.widgets.passage import address, citation_clicks
+from lectern.ui.widgets.passage import citation_clicks
 from lectern.ui.widgets.price import price_tag, total_tag
 from lectern.ui.widgets.problem import session_problem
 from lectern.ui.widgets.read_everything import choose_reading, draw_offer, make_offer
 from lectern.ui.widgets.recorded_demo import recorded_question_buttons, recorded_questions
 from lectern.ui.widgets.search_options import chosen_ask, fill_search_options, search_options
 from lectern.ui.widgets.sentence_support import read_checks
+from lectern.ui.widgets.source_links import source_address
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 
 SNIPPET = 160  # characters of a passage in the list
@@ -235,7 +236,9 @@ def passages(message: Message) -> None:
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
-            st.markdown(f"[{source.number} · {label(labels.place(source))}]({address(message, source)})")
+            st.markdown(
+                f"[{source.number} · {label(labels.place(source))}]({source_address(message.id, source)})"
+            )
             text = " ".join(source.text.split())
             st.markdown(label(labels.cut_at_word(text, SNIPPET)))
             if len(text) > SNIPPET:

@@ -117,6 +117,11 @@ class Conversations(Tables):
                 rows = [row for row in rows if _has_words(db, row, unsure)]
         return [_conversation(row) for row in rows[:limit]]
 
+    def texts(self, conversation_id: str) -> list[str]:
+        """The texts of all messages in order."""
+        query = "SELECT text FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC"
+        return [row["text"] for row in self._read(query, conversation_id)]
+
     def pin(self, conversation_id: str, pinned: bool) -> None:
         """Pins or unpins a conversation. Pinned ones are listed first."""
         if pinned:

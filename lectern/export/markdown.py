@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 
 from markdown_it import MarkdownIt
 
+from lectern.export.excerpts import quoted_excerpt
 from lectern.schema import Source
 from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
-_BLANK_LINE = re.compile(r"\n\s*\n")
 _BLOCK_MARK = re.compile(r"^(\d*)([-+=.)])")  # at the start of a list or the underline of a heading
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
 # Escaped characters and citations do not change. Brackets make links, pictures and their definitions; "<"
@@ -64,18 +64,26 @@ def safe_markdown(text: str) -> str:
     )
 
 
-def listed_sources(heading: str, sources: Iterable[Source], place: Callable[[Source], str]) -> str:
-    """A list of passages with their numbers and places; "" for none."""
+def listed_sources(
+    heading: str, sources: Iterable[Source], place: Callable[[Source], str], answer: str
+) -> str:
+    """A heading, and below it the sources with their numbers, places and what `answer` quotes from them; ""
+    for none."""
     items = "\n".join(
-        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {_paragraphs_in_item(source.text)}"
+        f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: "
+        + _in_item(quoted_excerpt(source.text, answer, source.number))
         for source in sources
     )
-    return f"{heading}:\n\n{items}" if items else ""
+    return f"### {plain_markdown(heading)}\n\n{items}" if items else ""
 
 
-def _paragraphs_in_item(text: str) -> str:
-    """The paragraphs of a text in a list item, with all Markdown escaped."""
-    first, *others = _BLANK_LINE.split(text.strip())
-    return "\n\n  ".join(
-        [plain_markdown(first), *(_BLOCK_MARK.sub(r"\1\\\2", plain_markdown(other)) for other in others)]
-    )
+def _in_item(text: str) -> str:
+    """The paragraphs and lines of a text in a list item, with all Markdown escaped."""
+    first, *others = text.split("\n")
+    lines = [plain_markdown(first)]
+    for other in others:
+        line = _BLOCK_MARK.sub(r"\1\\\2", plain_markdown(other))
+        lines.append(f"  {line}" if line else "")
+        if line and lines[-2]:
+            lines[-2] += "\\"  # a line break
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Notes as one file, with the passages that they cite."""
+"""Notes as one file, with their sources."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def notes_markdown(
             parts.append(f"## {plain_markdown(note.question)}")
         elif number:
             parts.append("---")
-        parts += [safe_markdown(note.text), listed_sources(passages, note.sources, place)]
+        parts += [safe_markdown(note.text), listed_sources(passages, note.sources, place, note.text)]
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -21,6 +21,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from lectern.db.feedback import Verdict
+from lectern.export.excerpts import quoted_excerpt
 from lectern.export.markdown import listed_sources, parser, plain_markdown, quoted_markdown, safe_markdown
 from lectern.export.word import MEDIA_TYPE, as_word
 from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
@@ -106,7 +107,8 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
         parts += [f"## {labels.answer}", *(f"*{plain_markdown(mark)}*" for mark in _marks(message, labels))]
         parts.append(safe_markdown(message.text))
         parts += [f"*{plain_markdown(note)}*" for note in _notes(message, labels)]
-        parts.append(listed_sources(labels.passages, message.cited or message.sources, labels.place))
+        sources = message.cited or message.sources
+        parts.append(listed_sources(labels.passages, sources, labels.place, message.text))
         if verdict := transcript.verdicts.get(message.id):
             parts.append(plain_markdown(_describe_verdict(verdict, labels)))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -193,7 +195,7 @@ def _turn_html(number: int, message: Message, transcript: Transcript, labels: La
     items = "".join(
         f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] '
         f"{escape(labels.place(source))}</b>"
-        f"<q>{escape(source.text.strip())}</q></li>"
+        f"<q>{escape(quoted_excerpt(source.text, message.text, source.number))}</q></li>"
         for source in sources
     )
     verdict = transcript.verdicts.get(message.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -203,6 +204,16 @@ def excerpt(text: str, chars: int = EXCERPT_CHARS) -> str:
 def cut_at_word(text: str, chars: int) -> str:
     """The whole words in the first `chars` characters."""
     return text if len(text) <= chars else f"{text[:chars].rsplit(' ', 1)[0]} …"
+
+
+def surroundings(text: str, start: int, end: int, chars: int) -> tuple[str, str]:
+    """Up to `chars` characters before and after a place in a text, in whole words and on one line."""
+    before, after = text[max(0, start - chars) : start], text[end : end + chars]
+    if start > chars:
+        before = "…" + re.sub(r"^\S*\s", "", before)
+    if end + chars < len(text):
+        after = re.sub(r"\s\S*$", "", after) + "…"
+    return re.sub(r"\s+", " ", before), re.sub(r"\s+", " ", after)
 
 
 def duplicate_name(added: Added) -> str:

@@ -20,7 +20,7 @@ from lectern.ui.widgets.reading_progress import reading_bar
 from lectern.ui.widgets.search_field import search_field
 
 HERE = Path(__file__).resolve().parent
-MIN_SEARCHABLE = 8  # conversations; a shorter list has no search field
+MIN_SEARCHABLE = 2  # conversations; a shorter list has no search field
 
 
 def frame() -> None:

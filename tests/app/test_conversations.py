@@ -92,21 +92,23 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
 
 def test_conversation_list_filters_by_title_and_messages(page: Page, app: App) -> None:
     kept = Conversations(SQLiteDatabase(app.home / "library.db"))
-    for number in range(9):
+    for number in range(5):
         answer = kept.begin(kept.create().id, Ask(f"What is on page {number}?"))
         kept.write(answer.id, text="A tall lighthouse." if number == 4 else "Nothing.", state="done")
     page.goto(f"{app.url}/chat")
     titles = page.locator("button.title")
-    until(page, lambda: titles.count() == 9)
+    until(page, lambda: titles.count() == 5)
     search = page.get_by_role("searchbox", name="Search conversations")
     search.press_sequentially("lighthouse ta")  # and no Enter
     until(page, lambda: titles.all_inner_texts() == ["What is on page 4?"])
+    snippet = page.get_by_role("region", name="Conversations").locator(".snippet")
+    assert (snippet.inner_text(), snippet.locator("b").inner_text()) == ("A tall lighthouse.", "lighthouse")
     assert search.evaluate("el => el === document.activeElement")
     search.press_sequentially("xi")
     page.get_by_text("No conversation contains these words.").wait_for()
     assert search.input_value() == "lighthouse taxi"
     page.get_by_role("button", name="New chat").click()
-    until(page, lambda: titles.count() == 9)
+    until(page, lambda: titles.count() == 5)
     assert search.input_value() == ""
 
 
@@ -308,7 +310,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     copied = page.evaluate("navigator.clipboard.readText()")
     button(page, "More").last.click()
     with page.expect_download() as begun:
-        page.get_by_role("menuitem", name="Save this conversation").click()
+        page.get_by_role("menuitem", name="Save the whole conversation").click()
     assert begun.value.suggested_filename == "Two dogs in each car script alert(1) script.html"
     menu(page, question)
     saved: dict[str, Path] = {}

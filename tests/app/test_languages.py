@@ -82,7 +82,7 @@ def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, a
         answered(page)
         page.get_by_role("button", name=text("de", "More"), exact=True).last.click()
         with page.expect_download() as begun:
-            page.get_by_role("menuitem", name=text("de", "Save with all details")).click()
+            page.get_by_role("menuitem", name=text("de", "Save this answer and how it was made")).click()
         card = Path(begun.value.path()).read_text("utf-8")
     assert '<html lang="de">' in card
     for told in ("Answer", "Settings", "Passages", "Calls", "Time", "Documents", "Versions"):
@@ -100,7 +100,16 @@ def test_a_chosen_language_is_remembered(browser: Browser, watch: Watch, empty_a
         page.reload()
         title.wait_for()
         page.get_by_role("link", name=text("fr", "Documents"), exact=True).wait_for()
-        choose_language(page, text("fr", "Same as the browser"))
+        skip = page.get_by_test_id("stSkipToContent")
+        for name, code in (("English", "en"), ("Deutsch", "de")):
+            choose_language(page, name)
+            until(page, lambda code=code: page_language_is(page, code))
+            english = "Skip to main content"
+            assert skip.inner_text() == (english if code == "en" else text(code, english))
+            page.get_by_role(
+                "button", name=text(code, "Main menu") if code != "en" else "Main menu"
+            ).wait_for()
+        choose_language(page, text("de", "Same as the browser"))
         page.get_by_role("heading", name=text("de", "Settings"), exact=True).wait_for()
 
 

@@ -90,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "save",
-        lambda: _("Save this conversation"),
+        lambda: _("Save the whole conversation"),
         "M4 5h16v11h-9l-4 4v-4H4zM12 7v5M9.5 10l2.5 2.5 2.5-2.5",
         lambda message: None,
         fits=is_chat,
@@ -162,7 +162,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "run_card",
-        lambda: _("Save with all details"),
+        lambda: _("Save this answer and how it was made"),
         "M12 4v11M8 11l4 4 4-4M5 20h14",
         lambda message: None,
         in_menu=True,

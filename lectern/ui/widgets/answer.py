@@ -24,11 +24,12 @@ from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.answer_forms import is_chat
 from lectern.ui.widgets.file_table import file_table, stream_table
-from lectern.ui.widgets.passage import address, calls_address
+from lectern.ui.widgets.passage import calls_address
 from lectern.ui.widgets.problem import Choice, problem, try_again
 from lectern.ui.widgets.read_everything import draw_progress
 from lectern.ui.widgets.reading_progress import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
+from lectern.ui.widgets.source_links import source_address, source_links
 from lectern.ui.widgets.streamed_text import StreamedText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
@@ -185,7 +186,8 @@ class StreamedSources:
         if sources == self._drawn or ask is None or ask.reading != "best" or not ask.reads_documents:
             return
         self._drawn = sources
-        chips = _chips(sources, replace(self._message, sources=sources), numbered=False)
+        now = replace(self._message, sources=sources)
+        chips = source_links(sources, now.id, now.shown_numbers, numbered=False)
         row, more = [_row_caption(_("Reading:")), *chips[:CHIPS]], len(chips) - CHIPS
         if more > 0:
             row.append(
@@ -204,7 +206,7 @@ def sources_row(message: Message) -> None:
     if facts is not None and facts.extractive and facts.outcome == "nothing":
         return
     quoted = message.cited
-    chips = _chips(quoted or message.sources, message)
+    chips = source_links(quoted or message.sources, message.id, message.shown_numbers)
     caption = [] if quoted else [_row_caption(_("Read but not quoted:"))]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join([*caption, *chips[:CHIPS]]))
@@ -234,34 +236,6 @@ def _addresses(message: Message) -> None:
 
 def _row_caption(text: str) -> str:
     return f":small[{label(text)}]"
-
-
-def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True) -> list[str]:
-    """A link for each place, sorted by number. A file without pages has one link with all its numbers."""
-    numbers = message.shown_numbers
-    places: dict[tuple[str, str | None], dict[int, Source]] = {}
-    for source in sorted(sources, key=lambda source: numbers.get(source.number, source.number)):
-        place = places.setdefault((source.file_id, source.page_label), {})
-        place.setdefault(numbers.get(source.number, source.number), source)
-    return [
-        _chip(next(iter(place.values())), message, list(place) if numbered else [])
-        for place in places.values()
-    ]
-
-
-def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
-    """Numbers, name and page. CSS shortens a long name, not the page."""
-    whole, page, leads_to = (
-        label(labels.place(source)).replace('"', "&quot;"),
-        labels.page(source),
-        address(message, source),
-    )
-    caption = (
-        (f"**{' '.join(map(str, numbers))}** " if numbers else "")
-        + f"*{label(source.file_name)}*"
-        + (f" · {label(page)}" if page else "")
-    )
-    return f'[{caption}]({leads_to} "{whole}")'
 
 
 def _below(message: Message, *, last: bool) -> None:
@@ -356,4 +330,4 @@ def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:
 
 
 def _links(message: Message) -> dict[int, str]:
-    return {source.number: address(message, source) for source in message.sources}
+    return {source.number: source_address(message.id, source) for source in message.sources}

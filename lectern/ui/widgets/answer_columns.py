@@ -19,8 +19,9 @@ from lectern.ui.state import allow_interruption
 from lectern.ui.widgets.answer import POLL_SECONDS, answer, answer_without_text
 from lectern.ui.widgets.call_graph import describe_calls
 from lectern.ui.widgets.differences import mode_label, pin_button
-from lectern.ui.widgets.passage import address, calls_address
+from lectern.ui.widgets.passage import calls_address
 from lectern.ui.widgets.reading_progress import move_reading_bar
+from lectern.ui.widgets.source_links import source_address
 from lectern.ui.widgets.streamed_text import StreamedText, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 
@@ -50,7 +51,7 @@ class AnswerColumn:
             return self._update_from_library()
         finished, text = self._run.is_finished, self._run.text
         if not finished:
-            links = {source.number: address(self._message, source) for source in self._run.sources}
+            links = {source.number: source_address(self._message.id, source) for source in self._run.sources}
             self._draw(text, links, waits_for(self._run))
         return not finished
 
@@ -65,7 +66,9 @@ class AnswerColumn:
         message = resources.library().conversations.message(self._message.id)
         if message is None or message.state != "writing":
             return False
-        self._draw(message.text, {source.number: address(message, source) for source in message.sources})
+        self._draw(
+            message.text, {source.number: source_address(message.id, source) for source in message.sources}
+        )
         return True
 
 

@@ -85,6 +85,13 @@ function draw(list) {
       more.setAttribute("aria-expanded", String(list.menu === item.id));
       more.dataset.at = `more ${item.id}`;
       row.append(open, more);
+      if (item.snippet) {
+        const [before, word, after] = item.snippet;
+        const snippet = element("div", "snippet");
+        snippet.append(before, element("b", "", word), after);
+        snippet.onclick = () => open.click();
+        row.append(snippet);
+      }
       if (list.menu === item.id) {
         const menu = element("div", "menu");
         const entry = (text, act) => button(text, "", () => { list.menu = null; act(); });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 from zoneinfo import ZoneInfo
@@ -9,7 +10,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from lectern.schema import Conversation
-from lectern.ui import resources
+from lectern.ui import labels, resources
 from lectern.ui.asking import reset_chat_options
 from lectern.ui.i18n import _, month
 from lectern.ui.navigation import go_to_chat
@@ -17,8 +18,12 @@ from lectern.ui.server.exports import PRINT, export_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.errors import Problem, RagError
+from ragcore.text.citations import MARKS
 
 _CONVERSATIONS = component("conversations", '<section aria-label="Conversations"></section>')
+
+SNIPPET_CHARS = 40  # on each side of a found word
+_MARKDOWN = re.compile(r"[*`|#>]+")
 
 BATCH = 60  # conversations in the list at first, and with each click on "Show more"
 
@@ -32,7 +37,13 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
     groups = [(_("Pinned conversations"), pinned[:limit])] if pinned else []
     groups += group_by_day(others[: max(0, limit - len(pinned))], datetime.now(_browser_time_zone()))
     items = [
-        {"id": one.id, "title": one.title or _("New conversation"), "group": name, "pinned": one in pinned}
+        {
+            "id": one.id,
+            "title": one.title or _("New conversation"),
+            "group": name,
+            "pinned": one in pinned,
+            "snippet": _snippet(one, search),
+        }
         for name, group in groups
         for one in group
     ]
@@ -52,6 +63,25 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
     if isinstance(request, dict) and request.get("do") == "open":
         go_to_chat(str(request.get("id")))
     return len(items)
+
+
+def _snippet(conversation: Conversation, search: str) -> tuple[str, str, str] | None:
+    """The first searched word that is not in the title, in a message: the text before it, it, and the text
+    after it. None without such a word."""
+    words = [word for word in search.split() if word.lower() not in conversation.title.lower()]
+    if not words:
+        return None
+    texts = resources.library().conversations.texts(conversation.id)
+    return find_snippet(texts, words[0])
+
+
+def find_snippet(texts: Sequence[str], word: str) -> tuple[str, str, str] | None:
+    for text in texts:
+        plain = " ".join(_MARKDOWN.sub(" ", MARKS.sub("", text)).split())
+        if match := re.search(re.escape(word), plain, re.IGNORECASE):
+            before, after = labels.surroundings(plain, *match.span(), SNIPPET_CHARS)
+            return before, match.group(), after
+    return None
 
 
 def group_by_day(

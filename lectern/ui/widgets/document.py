@@ -171,7 +171,7 @@ def _matches(document: Document, words: str) -> None:
     st.caption(count if matches else _("“{words}” is not in this document.").format(words=label(words)))
     with st.container(key="found_in_document", height=240 if len(matches) > 5 else "content"):
         for number, (start, end) in enumerate(matches[:MAX_MATCHES]):
-            before, after = _context(document.text, start, end)
+            before, after = labels.surroundings(document.text, start, end, CONTEXT_CHARS)
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
             match_text = label(document.text[start:end])
@@ -186,16 +186,6 @@ def _matches(document: Document, words: str) -> None:
                 + label(after)
             )
             st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
-
-
-def _context(text: str, start: int, end: int) -> tuple[str, str]:
-    """The text before and after a place, in whole words."""
-    before, after = text[max(0, start - CONTEXT_CHARS) : start], text[end : end + CONTEXT_CHARS]
-    if start > CONTEXT_CHARS:
-        before = "…" + re.sub(r"^\S*\s", "", before)
-    if end + CONTEXT_CHARS < len(text):
-        after = re.sub(r"\s\S*$", "", after) + "…"
-    return re.sub(r"\s+", " ", before), re.sub(r"\s+", " ", after)
 
 
 def _go_to(start: int, end: int) -> None:

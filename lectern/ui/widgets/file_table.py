@@ -14,8 +14,8 @@ from lectern.ui import labels
 from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.safetext import breakable
 from lectern.ui.state import allow_interruption
-from lectern.ui.widgets.passage import address
 from lectern.ui.widgets.read_everything import draw_progress
+from lectern.ui.widgets.source_links import source_address
 from ragcore.extractive.fixed_replies import is_refusal, without_heading
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
@@ -104,7 +104,7 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
     def link(number: int) -> str:
         if number not in known:
             return f" [{number}]"
-        return f' <a href="{escape(address(message, known[number]))}">{numbers[number]}</a>'
+        return f' <a href="{escape(source_address(message.id, known[number]))}">{numbers[number]}</a>'
 
     text = translate(row.text) if row.found == "failed" else _answer(row)
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace(

@@ -27,19 +27,19 @@ from ragcore.extractive.fixed_replies import NO_MODEL
 
 
 def answer_for_offer(messages: Sequence[Message]) -> Message | None:
-    """The last answer that a model might improve. The offer is drawn below it. None without an offer."""
+    """The first answer that a model might improve. The offer is drawn below it. None without an offer."""
     settings = resources.library().settings
     if settings.llm.provider != "none" or settings.stage or models_are_locked():
         return None
     unanswered = (
         message
-        for message in reversed(messages)
+        for message in messages
         if message.state == "done" and message.facts and message.facts.extractive
         # There are close passages, or the mode reads no passages.
         if message.facts.outcome == "closest" or message.text in NO_MODEL.values()
     )
-    last = next(unanswered, None)
-    return None if last is None or last.conversation_id in session().chat.declined_model else last
+    first = next(unanswered, None)
+    return None if first is None or first.conversation_id in session().chat.declined_model else first
 
 
 def model_offer(message: Message) -> None:

@@ -17,6 +17,7 @@ from lectern.ui.i18n import _, day, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.search_field import search_field
+from lectern.ui.widgets.source_links import source_address, source_links
 from ragcore.errors import RagError
 from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
@@ -161,11 +162,11 @@ def _question(note: Note) -> None:
 
 
 def _note(note: Note) -> None:
-    links = {source.number: f"#passage-{note.id}.{source.number}" for source in note.sources}
+    links = {source.number: source_address(note.id, source) for source in note.sources}
     st.markdown(answer_md(note.text, links))
     if note.sources:
         with st.container(key=f"chips_{note.id}"):
-            st.markdown(" ".join(f"[{_place(source)}]({links[source.number]})" for source in note.sources))
+            st.markdown(" ".join(source_links(note.sources, note.id)))
     with st.container(key=f"note_foot_{note.id}", horizontal=True, vertical_alignment="center", gap="small"):
         text = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
         st.caption(text.format(day=day(note.created)), width="stretch")
@@ -177,11 +178,6 @@ def _note(note: Note) -> None:
             _("Delete"), key=f"delete_{note.id}", type="tertiary", icon=":material/delete:", on_click=_delete,
             args=(note,)
         )  # fmt: skip
-
-
-def _place(source: Source) -> str:
-    page = labels.page(source)
-    return f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
 
 
 def _draw_editor(note: Note) -> None:

@@ -1,6 +1,7 @@
 // Tells browsers and screen readers which language the page is in; and whether it is light or dark, which Streamlit says of the
 // application alone, while dialogs and what buttons open lie beside it. And says in that language what Streamlit says in English.
 let scheme, words, appearance;
+const written = new WeakMap(); // by text or element: Streamlit's English and the translation that replaced it
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
@@ -19,26 +20,32 @@ export default function ({ data }) {
   }
 
   words?.disconnect();
-  if (!Object.keys(data.words).length) return;
   let asked = 0;
-  const say = () => { asked = 0; translate(data.words, data.labels); };
+  const say = () => { asked = 0; translate(data.words, data.labels, data.language === "en"); };
+  say(); // also in English: another language may have been chosen before
+  if (data.language === "en") return;
   words = new MutationObserver(() => { asked ||= requestAnimationFrame(say); });
   const changes = { childList: true, characterData: true, attributes: true, attributeFilter: ["aria-label"] };
   words.observe(document.body, { subtree: true, ...changes });
-  say();
 }
 
-function translate(words, labels) {
+function translate(words, labels, isEnglish) {
+  const inLanguage = (node, current, said) => {
+    const known = written.get(node), english = known?.own === current ? known.english : current;
+    const own = isEnglish ? english : translated(english, said);
+    written.set(node, { english, own });
+    return own;
+  };
   for (const [place, said] of Object.entries(words))
     for (const root of document.querySelectorAll(`[data-testid="${place}"]`)) {
       const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (texts.nextNode()) {
-        const text = texts.currentNode, own = translated(text.nodeValue, said);
+        const text = texts.currentNode, own = inLanguage(text, text.nodeValue, said);
         if (own !== text.nodeValue) text.nodeValue = own;
       }
     }
   for (const named of document.querySelectorAll("[aria-label]")) {
-    const label = named.getAttribute("aria-label"), own = translated(label, labels);
+    const label = named.getAttribute("aria-label"), own = inLanguage(named, label, labels);
     if (own !== label) named.setAttribute("aria-label", own);
   }
 }

@@ -17,12 +17,10 @@ _PAGE_LANGUAGE = component("page_language", "<span hidden></span>")
 
 
 def page_language() -> None:
-    english = language() == "en"
-    words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
     chosen = {"cookie": APPEARANCE_COOKIE, "appearance": session().appearance}
     style = {"lab": _("Lab"), "less": _("Show less")}  # the words in the style sheet
-    data = {"language": language(), "words": words, "labels": labels, "style": style, **chosen}
-    _PAGE_LANGUAGE(key="page_language", data=data)
+    words = {"words": _streamlits_words(), "labels": _streamlits_labels()}
+    _PAGE_LANGUAGE(key="page_language", data={"language": language(), "style": style, **words, **chosen})
 
 
 def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
@@ -79,7 +77,7 @@ def language_choice() -> None:
         format_func=names.__getitem__,
         on_change=_save,
     )
-    st.caption(_("The language of menus and buttons."))
+    st.caption(_("The language of menus and buttons, for everyone who uses this Lectern."))
 
 
 def _save() -> None:

@@ -25,11 +25,6 @@ _CITATIONS = component("citations", '<span role="status"></span>')
 JUST_ASKED_SECONDS = 20.0
 
 
-def address(message: Message, source: Source) -> str:
-    """The link of a citation; `citation_clicks` handles it."""
-    return f"#passage-{message.id}.{source.number}"
-
-
 def calls_address(message: Message) -> str:
     """The link to the calls of an answer; `citation_clicks` handles it."""
     return f"#calls-{message.id}"

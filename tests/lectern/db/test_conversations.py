@@ -141,6 +141,7 @@ def test_list_is_latest_first_without_empty_ones_and_searchable(conversations: C
     assert [c.id for c in conversations.all(search="0% o")] == [new.id]
     assert [c.id for c in conversations.all("query")] == [query.id]
     conversations.begin(old.id, Ask("More?"))
+    assert conversations.texts(old.id) == ["About Lighthouses", "", "More?", ""]
     assert [c.id for c in conversations.all()] == [old.id, new.id]
     assert empty.id not in [c.id for c in conversations.all()]
 

@@ -105,7 +105,8 @@ def test_markdown_has_the_turns_with_citations_under_answers() -> None:
     said = as_markdown(transcript(verdict=Verdict(False, "no date")))
     assert said == (
         "# Who built it?\n\n## Question\n\n> Who built it?\n\n## Answer\n\nIt was **Ada** [1].\n\n"
-        "Passages:\n\n- \\[1\\] **tower.pdf, page 4**: The tower was built by Ada.\n\nThumb down: no date\n"
+        "### Passages\n\n- \\[1\\] **tower.pdf, page 4**: The tower was built by Ada.\n\n"
+        "Thumb down: no date\n"
     )
 
 
@@ -123,6 +124,13 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
     ):
         assert part in page.text
     assert "Another." not in page.text
+
+
+def test_html_and_markdown_have_the_quoted_sentence_with_its_neighbours() -> None:
+    text = "One is far. Two is before. Ada built it. Four is after. Five is far."
+    made = transcript("Ada built it. [2]", sources=(source(2, text),))
+    for exported in (as_html(made), as_markdown(made)):
+        assert "… Two is before. Ada built it. Four is after. …" in exported
 
 
 def test_a_citation_of_the_thousandth_passage_is_one_as_well() -> None:

@@ -175,6 +175,27 @@ def test_markdown_and_word_of_a_conversation_say_the_same(tmp_path: Path) -> Non
     assert re.findall(r"\w+", read(tmp_path, as_docx(made))) == words
 
 
+def test_word_file_has_the_quoted_sentences_and_not_the_whole_contract() -> None:
+    contract = (
+        "# Lease\n\nThe rent is 980 EUR. It is due on the first day. Pets are allowed.\n\n"
+        "Item | Quantity | Value\nItem: Bed; Quantity: 1; Value: 120 EUR\n"
+        "Item: Desk; Quantity: 2; Value: 80 EUR\n"
+        "\nThe tenant keeps the stairs clean. The landlord repairs the roof. Nobody smokes."
+    )
+    answer = "The landlord repairs the roof. [1]\n- Item: Desk; Quantity: 2; Value: 80 EUR [1]"
+    note = Note("a", "Who repairs what?", answer, (source(1, contract, "lease.docx"),), 1.0)
+    markdown = notes_markdown([note], title="Notes", passages="Passages", place=lambda one: one.file_name)
+    assert [(one.style.name, one.text) for one in word(markdown).paragraphs[-3:]] == [
+        ("Heading 3", "Passages"),
+        (
+            "List Bullet",
+            "[1] lease.docx: … Item: Bed; Quantity: 1; Value: 120 EUR\n"
+            "Item: Desk; Quantity: 2; Value: 80 EUR",
+        ),
+        ("List Continue", "The tenant keeps the stairs clean. The landlord repairs the roof. Nobody smokes."),
+    ]
+
+
 def test_passages_of_a_note_have_their_paragraphs() -> None:
     note = Note(
         "a",
@@ -200,10 +221,10 @@ def test_notes_are_one_file_with_the_passages_that_they_cite(tmp_path: Path) -> 
         notes, title="Notizen", passages="Quellen", place=lambda one: f"{one.file_name}, S. {one.page_label}"
     )
     assert markdown == (
-        "# Notizen\n\n## Who \\*built\\* it?\n\nIt was **Ada** [1].\n\nQuellen:\n\n"
+        "# Notizen\n\n## Who \\*built\\* it?\n\nIt was **Ada** [1].\n\n### Quellen\n\n"
         "- \\[1\\] **tower.pdf, S. 4**: The tower was built by Ada.\n\n---\n\n> a quote [1]\n\n"
         "!\\[x\\](http://evil)\n\n"
-        "Quellen:\n\n- \\[1\\] **ferry.pdf, S. 4**: a quote\n"
+        "### Quellen\n\n- \\[1\\] **ferry.pdf, S. 4**: a quote\n"
     )
     text = read(tmp_path, as_word(markdown, title="Notizen", created=0))
     for part in (

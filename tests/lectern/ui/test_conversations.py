@@ -9,7 +9,7 @@ import pytest
 
 from lectern.schema import Conversation
 from lectern.ui.i18n import set_request_language
-from lectern.ui.widgets.conversations import group_by_day
+from lectern.ui.widgets.conversations import find_snippet, group_by_day
 
 TIMES = [
     datetime(2026, 3, 10, 23, 30, tzinfo=UTC),
@@ -68,3 +68,13 @@ def test_a_month_is_named_in_the_language_of_the_reader(language: str, month: st
     set_request_language(language)
     assert grouped("UTC")[-1] == (month, "6")
     set_request_language("en")
+
+
+def test_a_found_word_has_the_text_around_it_without_marks() -> None:
+    texts = ["How high is it?", "The **Lighthouse** is 40 m high [1]. " + "Nobody else knows that. " * 9]
+    assert find_snippet(texts, "lightHOUSE") == (
+        "The ",
+        "Lighthouse",
+        " is 40 m high. Nobody else knows that.…",
+    )
+    assert find_snippet(texts, "taxi") is None

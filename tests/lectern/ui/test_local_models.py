@@ -184,11 +184,11 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
     return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
 
 
-def test_model_is_offered_below_the_last_quotes_without_answer(library: Library) -> None:
+def test_model_is_offered_once_below_the_first_quotes_without_answer(library: Library) -> None:
     messages = [
-        answer("a", NO_MODEL["en"]),
-        answer("b", "Am Montag. [1]", "closest"),
         answer("quote", "On Monday. [1]"),
+        answer("b", "Am Montag. [1]", "closest"),
+        answer("a", NO_MODEL["en"]),
     ]
     assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
     assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None
