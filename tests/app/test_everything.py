@@ -125,7 +125,7 @@ def test_each_document_answers_in_a_table_that_is_saved(
     assert not [cell for row in saved for cell in row if "[" in cell or cell.startswith(("=", "+", "-", "@"))]
 
     with page.expect_download() as download:
-        choose_in_menu(page, "Save this answer and how it was made")
+        choose_in_menu(page, "Save this answer with details")
     download.value.save_as(tmp_path / "card.html")
     context = browser.new_context(offline=True)
     card = context.new_page()
@@ -146,7 +146,7 @@ def test_the_run_card_opens_without_any_network(
     ask_anew(page, app, QUESTION)
     said = page.get_by_test_id("stChatMessageContent").last.locator("p").first.inner_text()
     with page.expect_download() as download:
-        choose_in_menu(page, "Save this answer and how it was made")
+        choose_in_menu(page, "Save this answer with details")
     saved = tmp_path / download.value.suggested_filename
     assert saved.suffix == ".html"
     download.value.save_as(saved)
@@ -189,7 +189,7 @@ def test_the_run_card_of_a_model_names_it_and_holds_its_words(
     connected.reply = by_parts
     ask_anew(page, app, QUESTION)
     with page.expect_download() as download:
-        choose_in_menu(page, "Save this answer and how it was made")
+        choose_in_menu(page, "Save this answer with details")
     card = Path(download.value.path()).read_text("utf-8")
     assert "tiny" in card
     quoted = by_parts([connected.chats[-1].body["messages"][-1]])

@@ -82,7 +82,7 @@ def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, a
         answered(page)
         page.get_by_role("button", name=text("de", "More"), exact=True).last.click()
         with page.expect_download() as begun:
-            page.get_by_role("menuitem", name=text("de", "Save this answer and how it was made")).click()
+            page.get_by_role("menuitem", name=text("de", "Save this answer with details")).click()
         card = Path(begun.value.path()).read_text("utf-8")
     assert '<html lang="de">' in card
     for told in ("Answer", "Settings", "Passages", "Calls", "Time", "Documents", "Versions"):

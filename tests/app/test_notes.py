@@ -213,7 +213,7 @@ def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app:
             "Save the whole conversation",
             "",
         ]
-        assert entries[-3:] == ["", "Replay in other modes", "Save this answer and how it was made"]
+        assert entries[-3:] == ["", "Replay in other modes", "Save this answer with details"]
         first = opened.get_by_role("menuitem").first
         assert first.evaluate(  # not below the head of the page, either
             "el => { const { x, y, width, height } = el.getBoundingClientRect();"

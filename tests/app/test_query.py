@@ -107,7 +107,7 @@ def test_two_answer_modes_and_a_saved_result(page: Page, app: App) -> None:
     assert page.locator('[class*="st-key-hit_"]').count() == 6
     assert page.get_by_role("button", name="Copy", exact=True).count() == 0  # there is no text
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Save this answer and how it was made").wait_for()
+    page.get_by_role("menuitem", name="Save this answer with details").wait_for()
     page.keyboard.press("Escape")
 
     page.locator('[class*="st-key-hit_"] a').first.click()

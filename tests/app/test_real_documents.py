@@ -193,7 +193,7 @@ def test_the_run_card_holds_the_answer_and_its_passages(page: Page, real: App) -
     ask_anew(page, real, QUESTION)
     answer = transcript(page)[-1].split(" [")[0]
     with page.expect_download() as download:
-        choose_in_menu(page, "Save this answer and how it was made")
+        choose_in_menu(page, "Save this answer with details")
     card = Path(download.value.path()).read_text("utf-8")
     assert QUESTION in card
     assert " ".join(answer.split()[:6]) in " ".join(card.split())

@@ -162,7 +162,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "run_card",
-        lambda: _("Save this answer and how it was made"),
+        lambda: _("Save this answer with details"),
         "M12 4v11M8 11l4 4 4-4M5 20h14",
         lambda message: None,
         in_menu=True,
