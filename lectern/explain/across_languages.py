@@ -15,13 +15,16 @@ MAX_DOCUMENTS = 40  # whose languages are detected
 SAMPLE_CHARS = 2_000  # of each document
 
 
-def plan_across_languages(library: Library, question: str, sources: Iterable[Source]) -> RebuildPlan | None:
+def plan_across_languages(
+    library: Library, question: str, sources: Iterable[Source], *, answered: bool = True
+) -> RebuildPlan | None:
     """The plan to rebuild the index with the multilingual embedder, if that may help with this question.
 
     None if the index has another embedder than the one for English, or is being rebuilt; if the language of
     the question is unknown; if the multilingual embedder is neither on this computer nor can be downloaded;
-    and if a passage in `sources` or one of the first documents is in the language of the question. That last
-    rule is only for English, or if the embedder is on this computer.
+    and if a passage in `sources` or one of the first documents is in the language of the question, or, for a
+    question that is not `answered`, all of them are. That last rule is only for English, or if the embedder
+    is on this computer.
     """
     spoken = language_of(question)
     if (
@@ -32,10 +35,10 @@ def plan_across_languages(library: Library, question: str, sources: Iterable[Sou
     ):
         return None
     if spoken == "en" or multilingual_e5.is_installed():
-        if any(language_of(source.text) == spoken for source in sources):
+        if answered and any(language_of(source.text) == spoken for source in sources):
             return None
         languages = {language_of(text) for text in _beginnings(library)} - {""}
-        if not languages or spoken in languages:
+        if languages <= {spoken} or (answered and spoken in languages):
             return None
     return library.rebuilds.plan(embed_model=multilingual_e5.available())
 

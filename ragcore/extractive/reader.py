@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,8 @@ from ragcore.extractive.languages.quantities import lacks_number
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
-from ragcore.text.keywords import content_words
-from ragcore.text.language import language_of
+from ragcore.text.keywords import content_words, words
+from ragcore.text.language import SMALL_WORDS, language_of
 from ragcore.text.quotable_sentences import (
     DEPENDS_ON_PREVIOUS,
     Quote,
@@ -95,8 +95,8 @@ class Reader:
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
             rows = _by_words(question, _by_passage(chosen, quotes), quotes)
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
-        is_close = float(log_odds.max(initial=-np.inf)) >= fitted.closest
-        if is_close or (quotes and self._cannot_compare(question, quotes)):
+        close = list(compress(quotes, log_odds >= fitted.closest))
+        if self._is_any_close(question, close) or self._cannot_compare(question, quotes):
             first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
             everything = in_context(question, choose_closest(log_odds, quotes), quotes)
             further = [quote for quote in everything if quote not in first]
@@ -115,10 +115,30 @@ class Reader:
         return odds
 
     def _cannot_compare(self, question: str, quotes: Sequence[Quote]) -> bool:
-        """Whether the question is in another language than the sentences, and one that the embedder does not
+        """Whether the question is in another language than each passage, and one that the embedder does not
         know, so that low log odds mean nothing."""
-        language = language_of(" ".join(quote.text for quote in quotes))
-        return self.vectors.knows_only_english and language_of(question) not in ("", "en", language)
+        passages = groupby(quotes, key=lambda quote: quote.passage)
+        languages = {language_of(" ".join(quote.text for quote in part)) for _, part in passages}
+        return (
+            bool(quotes)
+            and self._knows_only_other(language := language_of(question))
+            and (language not in languages)
+        )
+
+    def _is_any_close(self, question: str, quotes: Sequence[Quote]) -> bool:
+        """Whether any of these sentences is about the question. In a language that the embedder does not
+        know, all sentences of that language look similar to it, so only one with a word of the question is.
+        """
+        language = language_of(question)
+        if not self._knows_only_other(language):
+            return bool(quotes)
+        sought = {*content_words(question)} - SMALL_WORDS.get(language, frozenset())
+        texts = (" ".join(words(quote.read_with_lead)) for quote in quotes)
+        return any(word in text for text in texts for word in sought)  # also as a part of a compound
+
+    def _knows_only_other(self, language: str) -> bool:
+        """Whether the embedder knows only another language than this one."""
+        return self.vectors.knows_only_english and language not in ("", "en")
 
     @property
     def weights(self) -> weights.Weights:

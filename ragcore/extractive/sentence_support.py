@@ -408,7 +408,7 @@ _NEW_SUBJECT = (
     r"|the \w+ (?:is|are|was|were|will|has|had))\b"
 )
 _CLAUSE = re.compile(
-    rf"\s*;\s+|,\s+(?:{_CONJUNCTION}\s+(?=[^\W\dA-ZÀ-Þ])|(?:which|who|wobei)\s+)"
+    rf"\s*;\s+|,\s+(?:{_CONJUNCTION}|which|who|wobei)\s+"
     rf"|\s+{_CONJUNCTION}\s+(?={_NEW_SUBJECT}|[^\W\dA-ZÀ-Þ][^,;]*\d)"
 )
 _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")

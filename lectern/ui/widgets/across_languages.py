@@ -22,7 +22,8 @@ def across_languages(message: Message) -> None:
         return
     if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
         return
-    plan = plan_across_languages(library, message.ask.question, message.sources)
+    answered = message.facts is None or message.facts.outcome == "answer"
+    plan = plan_across_languages(library, message.ask.question, message.sources, answered=answered)
     if plan is None:
         return
     st.markdown(_("Your documents are indexed for questions in English, so some passages may be missed."))

@@ -188,6 +188,22 @@ def test_foreign_question_never_claims_that_nothing_matches() -> None:
     assert reader.read("Wie hoch ist die Kaution?", []).outcome == "nothing"
 
 
+def test_foreign_question_is_compared_with_passages_of_its_language() -> None:
+    lease = Passage("The Tenants pay a deposit of £1,860 before moving in.", 1)
+    exchange = Passage(
+        "Die erste Warschauer Börse wurde im Jahr 1817 gegründet und bis zum Zweiten Weltkrieg geführt. "
+        "In den Bezirken der Stadt werden eigene Kennzeichen für die Fahrzeuge ausgegeben.",
+        2,
+    )
+    flats = Passage("Das Amt für Wohnungsbau in der Stadt wurde von den Bezirken nicht geführt.", 3)
+    reader = Reader(HuggingFaceEmbedding())
+    question = "Wie hoch ist die Kaution für die Wohnung?"
+    assert reader.read(question, [exchange]).outcome == "nothing"
+    assert reader.read(question, [lease, exchange]).outcome == "nothing"
+    assert reader.read(question, [exchange, flats]).outcome == "closest"  # "Wohnung" in "Wohnungsbau"
+    assert reader.read("Wann wurde die Börse in Warschau gegründet?", [lease, exchange]).outcome == "answer"
+
+
 def test_beginning_of_each_passage_is_among_the_closest() -> None:
     far = " ".join(f"Nothing of note happened in week {number}." for number in range(30))
     quotes = candidates([Passage(f"The ferry is old. {far}", 1), Passage(f"Our boat sank. {far}", 2)])
