@@ -240,18 +240,21 @@ def _alike(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _by_words(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The rows of tables with most of the question's words first, those of one table together. Other rows
-    stay in order."""
+    """The rows of tables with most of the question's words first, those of one table together. Of several
+    tables, without rows that have only some of these words of another row. Other rows stay in order."""
     if any(quotes[row].bullet != "|" for row in rows):
         return list(rows)
     own = set(content_words(question))
-    shared = {row: len(own & set(content_words(quotes[row].read_with_lead))) for row in rows}
-    most: dict[tuple[int, str], int] = {}
-    for row in rows:
-        table = (quotes[row].passage, quotes[row].lead)
-        most[table] = max(most.get(table, 0), shared[row])
-    tables = sorted(most, key=lambda table: -most[table])
-    return sorted(rows, key=lambda row: (tables.index((quotes[row].passage, quotes[row].lead)), -shared[row]))
+    shared = {row: own & set(content_words(quotes[row].read_with_lead)) for row in rows}
+    tables: dict[tuple[int, str], list[int]] = {}
+    for row in sorted(rows, key=lambda row: -len(shared[row])):
+        tables.setdefault((quotes[row].passage, quotes[row].lead), []).append(row)
+    return [
+        row
+        for table in tables.values()
+        for row in table
+        if len(tables) == 1 or not any(shared[row] < shared[other] for other in table)
+    ]
 
 
 def _likeliest_part_first(

@@ -44,6 +44,7 @@ _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019, 2019 (a)
     r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d"
     r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
 )
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _LABEL = re.compile(r"(?![\da-z])\w[^.!?;]{0,38}[.:]?")
 # of values with digits; a value that matches none is a code or a phrase, and a value without digits is text
 _KINDS = (
@@ -303,7 +304,9 @@ def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, 
     may_begin = (
         number
         for number, (row, count) in enumerate(zip(head, counts, strict=True))
-        if (2 * count > width and count > 1) or (count > 0 and not row[0] and width > 1)
+        if (2 * count > width and count > 1)
+        or (count > 0 and not row[0] and width > 1)
+        or (count > 1 and _UNIT.fullmatch(row[0]) and all(map(_YEAR.search, _texts(row[1:]))))
     )
     first = last = next(may_begin, len(head))
     while last < min(len(head) - 1, first + NAME_ROWS) and _may_name(head[last], head[first:last]):
@@ -436,17 +439,22 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
     """One name for each column from all rows of names. A cell that spans several columns is in the name of
     each."""
     width = max(map(len, top))
+    used = [any(row[place : place + 1] not in ([], [""]) for row in top) for place in range(width)]
+    groups = [list(run) for is_used, run in groupby(range(1, width), key=used.__getitem__) if is_used]
     names: list[list[str]] = [[] for _ in range(width)]
     common: list[str] = []
     for number, row in enumerate(top):
         cells = [*row, *[""] * (width - len(row))]
         filled = _texts(cells)
+        dates_all = _dates_all(cells, top[number + 1 :])
+        if number < len(top) - 1:
+            _spread_in_groups(cells, groups)
         for place in range(1, width):
             if cells[place] == MERGED or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
         everywhere = len(set(cells[1:])) == 1 and width > 2
         if len(top) > 1 and (
-            everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))
+            everywhere or dates_all or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))
         ):
             common.append(filled[-1])  # "Years ended", above all columns or in the middle
             cells[1:] = [""] * (width - 1)
@@ -458,6 +466,22 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
                 names[place].append(cell)
     note = ", ".join(dict.fromkeys(each.strip(" ,()") for each in common))
     return _Header([" ".join(name) for name in names], f"({note})" if note else "")
+
+
+def _dates_all(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the row has only a unit and a date, which is that of all columns, wherever it is: the names
+    below have no dates."""
+    dates = [_YEAR.search(cell) for cell in _texts(cells[1:]) if _UNIT.fullmatch(cells[0])]
+    return len(dates) == 1 and any(dates) and bool(below) and not any(map(_YEAR.search, chain(*below)))
+
+
+def _spread_in_groups(cells: list[str], groups: Sequence[Sequence[int]]) -> None:
+    """Write the one name above each group of columns over all of them, if empty columns separate the
+    groups."""
+    names = [_texts([cells[place] for place in group]) for group in groups]
+    if len(groups) > 1 and MERGED not in cells and all(len(each) == 1 for each in names):
+        for group, (name,) in zip(groups, names, strict=True):
+            cells[group[0] : group[-1] + 1] = [name] * len(group)
 
 
 def _texts(row: Sequence[str]) -> list[str]:

@@ -48,6 +48,14 @@ def read(path: Path) -> str:
          "APAC (in thousands) | Fiscal Year 2018 Sales: $479; Fiscal Year 2018 %: 40.0%; Fiscal Year "
          "2017 Sales: $288; "
          "Fiscal Year 2017 %: 38.1%"),
+        (("In millions of CHF | | | | January–June 2023", "| Sales | Profit | | Assets", "NA | 9 | 2 | | 4"),
+         "NA (January–June 2023, In millions of CHF) | Sales: 9; Profit: 2; Assets: 4"),
+        (("In millions of CHF | | May 2023 | | | May 2022", "| Sales | Profit | | Sales | Profit",
+          "NA | 9 | 2 | | 8 | 3"),
+         "NA (In millions of CHF) | May 2023 Sales: 9; May 2023 Profit: 2; May 2022 Sales: 8; "
+         "May 2022 Profit: 3"),
+        (("£m | | | Change on 2022", "| 2023 | 2022 | %", "NA | 9 | 8 | 12"),
+         "NA (£m) | 2023: 9; 2022: 8; Change on 2022 %: 12"),
         (("Stations of the line | |", "Station | Opened | Height", "Harbour | 1872 | 3.5"),
          "Station: Harbour; Opened: 1872; Height: 3.5"),
         (("| Sales | Profit", "", "Zone NA | 12 | 3"), "Zone NA | Sales: 12; Profit: 3"),
