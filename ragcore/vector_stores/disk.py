@@ -304,7 +304,10 @@ class DiskStore(TableStore[DiskIndex]):
         return [row for row in rows if row is not None]
 
     def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, str]:
-        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
+        ids = list(ids)
+        if any("\0" in id_ for id_ in ids):  # json_each ends a text there
+            column, ids = f"hex({column})", [id_.encode().hex().upper() for id_ in ids]
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(ids)
 
     def _rows_within(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[int]:
         if scope.node_ids is not None or scope.filters is not None:

@@ -187,6 +187,17 @@ def test_nearly_equal_vectors_rank_correctly(store: Store) -> None:
     assert ids(found) == [f"a/{i}" for i in np.argsort(angles)[:20]]
 
 
+def test_an_id_with_a_null_character_is_replaced_and_found(store: Store) -> None:
+    for text in ("before", "after"):
+        store.upsert(*passage("a\0b", text))
+    store.upsert(*passage("a", "another"))
+    assert [node.text for node in store.nodes(["a\0b/0"])] == ["after"]
+    assert ids(store.search(np.array([1, 0], np.float32), 5, Scope(document_ids=["a\0b"]))) == ["a\0b/0"]
+    store.delete("a\0b")
+    assert [node.text for node in store.nodes(["a/0"])] == ["another"]
+    assert store.nodes(["a\0b/0"]) == []
+
+
 def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
     for name in ("a", "b", "c", "a"):
         store.upsert(*passage(name, "same words"))
