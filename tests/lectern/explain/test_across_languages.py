@@ -74,7 +74,7 @@ def test_no_offer_if_a_passage_or_document_has_the_language(library: Library) ->
     assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None
 
 
-def test_offer_comes_without_an_answer_if_another_document_has_another_language(library: Library) -> None:
+def test_offer_comes_without_an_answer_in_a_mixed_library(library: Library) -> None:
     read(library, GERMAN)
     assert plan_across_languages(library, QUESTION, [source(GERMAN)]) is None
     assert plan_across_languages(library, QUESTION, [source(GERMAN)], answered=False) is not None
@@ -82,7 +82,7 @@ def test_offer_comes_without_an_answer_if_another_document_has_another_language(
     assert plan_across_languages(library, english, [source(ENGLISH)], answered=False) is not None
 
 
-def test_no_offer_without_an_answer_if_all_documents_have_the_language(library: Library) -> None:
+def test_no_offer_if_all_documents_have_the_language(library: Library) -> None:
     english = "What does the heron wait for?"
     assert plan_across_languages(library, english, [source(ENGLISH)], answered=False) is None
 

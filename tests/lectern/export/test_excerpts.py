@@ -13,7 +13,7 @@ PASSAGE = (
 )
 
 
-def test_a_quoted_sentence_has_its_neighbours_and_marks_for_omitted_text() -> None:
+def test_quoted_sentence_has_neighbours_and_marks_for_gaps() -> None:
     text = "One. Two is before. Ada built it. Four is after. Five."
     assert quoted_excerpt(text, "Ada built it. [3]", 3) == "… Two is before. Ada built it. Four is after. …"
     assert quoted_excerpt(text, "One. [3] Five. [3]", 3) == "One. Two is before. …\n\nFour is after. Five."
@@ -24,7 +24,7 @@ def test_a_long_neighbour_is_left_out() -> None:
     assert quoted_excerpt(text, "Ada built it. [1]", 1) == "… Ada built it."
 
 
-def test_rows_and_items_have_their_own_lines_and_other_lines_are_joined() -> None:
+def test_rows_and_items_have_lines_and_other_text_is_joined() -> None:
     assert quoted_excerpt(PASSAGE, "They stay in the flat. [1]", 1) == (
         "… The tenant takes over these things. They stay in the flat.\n\nItem | Quantity …"
     )

@@ -126,7 +126,7 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
     assert "Another." not in page.text
 
 
-def test_html_and_markdown_have_the_quoted_sentence_with_its_neighbours() -> None:
+def test_html_and_markdown_have_the_quote_with_its_neighbours() -> None:
     text = "One is far. Two is before. Ada built it. Four is after. Five is far."
     made = transcript("Ada built it. [2]", sources=(source(2, text),))
     for exported in (as_html(made), as_markdown(made)):

@@ -175,7 +175,7 @@ def test_markdown_and_word_of_a_conversation_say_the_same(tmp_path: Path) -> Non
     assert re.findall(r"\w+", read(tmp_path, as_docx(made))) == words
 
 
-def test_word_file_has_the_quoted_sentences_and_not_the_whole_contract() -> None:
+def test_word_file_has_the_quotes_and_not_the_whole_contract() -> None:
     contract = (
         "# Lease\n\nThe rent is 980 EUR. It is due on the first day. Pets are allowed.\n\n"
         "Item | Quantity | Value\nItem: Bed; Quantity: 1; Value: 120 EUR\n"

@@ -184,7 +184,7 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
     return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
 
 
-def test_model_is_offered_once_below_the_first_quotes_without_answer(library: Library) -> None:
+def test_model_is_offered_once_below_the_first_unsure_answer(library: Library) -> None:
     messages = [
         answer("quote", "On Monday. [1]"),
         answer("b", "Am Montag. [1]", "closest"),

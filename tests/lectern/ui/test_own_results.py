@@ -72,7 +72,7 @@ def test_a_refusal_is_neither_a_tick_nor_unsure(results: Callable[..., str]) -> 
     assert "Not sure" not in screen
 
 
-def test_only_the_search_is_reported_where_only_that_was_measured(results: Callable[..., str]) -> None:
+def test_only_the_search_is_reported_if_only_it_was_measured(results: Callable[..., str]) -> None:
     screen = results(("", {"hit_rate": 1.0}), ("", {"hit_rate": 0.0}), answering=False)
     assert "**Passage found: 1 of 2.**" in screen
     assert screen.count(":material/check_circle: ") == screen.count(":material/cancel: ") == 1

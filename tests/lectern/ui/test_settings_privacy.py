@@ -32,7 +32,7 @@ def indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenIndexes:
     return indexes
 
 
-def test_everything_is_deleted_with_one_button_that_says_what_goes(indexes: OpenIndexes) -> None:
+def test_one_button_deletes_everything_and_says_what_goes(indexes: OpenIndexes) -> None:
     library = indexes.get("main").library
     take_in(library, TOWER, "tower.txt")
     page = AppTest.from_function(privacy_page, default_timeout=60).run()

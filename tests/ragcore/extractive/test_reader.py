@@ -50,7 +50,7 @@ def test_near_text_is_closest_with_the_sentences_around(reader: Reader) -> None:
     assert said[place + 1] == "It may be refused without reasons."
 
 
-def test_rows_that_look_alike_are_quoted_below_the_headings_of_their_tables(reader: Reader) -> None:
+def test_similar_rows_are_quoted_below_their_tables_headings(reader: Reader) -> None:
     def table(title: str, *rows: str) -> str:
         return "\n".join([title, "Team | City | Cups", *(f"Team: {row}" for row in rows)])
 
@@ -189,7 +189,7 @@ def test_foreign_question_never_claims_that_nothing_matches() -> None:
     assert reader.read("Wie hoch ist die Kaution?", []).outcome == "nothing"
 
 
-def test_foreign_question_is_compared_with_passages_of_its_language() -> None:
+def test_foreign_question_is_compared_in_its_own_language() -> None:
     lease = Passage("The Tenants pay a deposit of £1,860 before moving in.", 1)
     exchange = Passage(
         "Die erste Warschauer Börse wurde im Jahr 1817 gegründet und bis zum Zweiten Weltkrieg geführt. "
