@@ -219,10 +219,10 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
             after = quotes[row + 1]
             if after.goes_on_as_list and introduces_list(after.text):
                 chosen[row + 1] = None
-    shown = with_lists(list(chosen), quotes)
-    alike = _alike(shown)
+    quoted = with_lists(list(chosen), quotes)
+    alike = _alike(quoted)
     whole: list[Quote] = []
-    for quote in shown:
+    for quote in quoted:
         first = all(quote.lead not in (other.lead, other.text) for other in whole)
         if first and (_needs_heading(question, quote) or (quote in alike and quote.lead)):
             whole.append(quote.heading)

@@ -134,8 +134,8 @@ class SecurityHeaders:
 
 @cache
 def security_headers() -> dict[str, str]:
-    shown = re.sub(r"<!--.*?-->", "", page(), flags=re.DOTALL)
-    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", shown, re.DOTALL)
+    html = re.sub(r"<!--.*?-->", "", page(), flags=re.DOTALL)
+    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", html, re.DOTALL)
     hashes = " ".join(
         f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline
     )

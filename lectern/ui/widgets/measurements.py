@@ -315,10 +315,10 @@ def found_sentence(measured: NamedRun) -> str:
         "{name}: for {found} of {number} questions, a right passage was among those found.",
         len(hits),
     )
-    found = text.format(
+    sentence = text.format(
         name=f"**{label(measured.name)}**", found=numeral(sum(hits)), number=numeral(len(hits))
     )
-    return f"{found} {answered_sentence(one.scores for one in measured.scores)}".rstrip()
+    return f"{sentence} {answered_sentence(one.scores for one in measured.scores)}".rstrip()
 
 
 def _figure_name(metric: str) -> str:

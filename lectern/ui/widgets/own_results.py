@@ -32,8 +32,8 @@ def own_results(run: EvalRun) -> None:
         if (result := evaluations.result(run.id, scored.question_id)) is not None
     ]
     scores = [result.scores for result in results]
-    found = _count_sentence(_("Passage found: {count} of {number}."), "hit_rate", scores)
-    if headline := f"{found} {answered_sentence(scores)}".strip():
+    sentence = _count_sentence(_("Passage found: {count} of {number}."), "hit_rate", scores)
+    if headline := f"{sentence} {answered_sentence(scores)}".strip():
         st.markdown(f"**{headline}**")
     for result in results:
         with st.container(key=f"own_result_{result.question.id}", gap="xxsmall"):
