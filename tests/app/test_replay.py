@@ -153,7 +153,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(
     start(page)
     whole(page)
     assert marks(page, "simple", 0) == ["As typed", "No search", "No tool"]
-    assert marks(page, "openai", 0) == ["As typed", "5 passages", "1 tool call"]
+    assert marks(page, "openai", 0) == ["As typed", "6 passages", "1 tool call"]
     assert "gusts of wind" in cell(page, "openai", 0).locator(".lookup").inner_text()
     assert "3 calls" in page.locator('.st-key-replay th[data-mode="openai"]').inner_text()
 
