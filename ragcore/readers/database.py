@@ -91,9 +91,9 @@ class DatabaseReader:
         to text. ValueError for an empty query or an unknown column, InputError with the error of the
         database.
         """
-        for name, value in {"key_columns": key_columns, "metadata_cols": metadata_cols}.items():
-            if isinstance(value, str):
-                raise ValueError(f"{name} is {value!r}; it must be a list.")
+        for name, given in {"key_columns": key_columns, "metadata_cols": metadata_cols}.items():
+            if isinstance(given, str):
+                raise ValueError(f"{name} is {given!r}; it must be a list.")
         if not query:
             raise ValueError("A query is needed to read from a database, such as SELECT * FROM notes.")
         return self._rows(query, key_columns, metadata_cols)

@@ -96,13 +96,13 @@ class SimpleDirectoryReader:
         raise_on_error: bool = False,
         fs: FileSystem | None = None,
     ) -> None:
-        for name, value in {
+        for name, given in {
             "input_files": input_files,
             "exclude": exclude,
             "required_exts": required_exts,
         }.items():
-            if isinstance(value, str):
-                raise ValueError(f"{name} is {value!r}; it must be a list.")
+            if isinstance(given, str):
+                raise ValueError(f"{name} is {given!r}; it must be a list.")
         if num_files_limit is not None and num_files_limit < 1:
             raise ValueError(f"num_files_limit is {num_files_limit}; it must be at least 1.")
         patterns = [str(each) for each in exclude or ()]

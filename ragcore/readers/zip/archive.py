@@ -115,16 +115,16 @@ class _Unpacker:
                 if "__MACOSX" in place.parts or place.name in SYSTEM_FILES:
                     continue
                 member = re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", member) or "a file without a name"
-                full_name = f"{prefix}/{member}" if prefix else member
+                shown = f"{prefix}/{member}" if prefix else member
                 if kind := kind_passed_over(place):
-                    self.passed_over.setdefault(kind, []).append(full_name)
+                    self.passed_over.setdefault(kind, []).append(shown)
                 else:
-                    yield from self._member(archive, entry, member, full_name, depth)
+                    yield from self._member(archive, entry, member, shown, depth)
 
     def _member(
-        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, full_name: str, depth: int
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, shown: str, depth: int
     ) -> Iterator[Unpacked]:
-        """The file, its error, or the members if it is an archive. `full_name` is its name with those of the
+        """The file, its error, or the members if it is an archive. `shown` is its name with those of the
         archives around it."""
         self._files += 1
         if self._files > MAX_FILES:
@@ -132,7 +132,7 @@ class _Unpacker:
                 f"{self._options.name} contains more than {MAX_FILES:,} files.",
                 hint="Split it into several archives.",
             )
-        suffix = suffix_of(full_name)
+        suffix = suffix_of(shown)
         target = (
             self._into
             / f"member-{self._files:05d}{suffix if re.fullmatch(r'[.][a-z0-9]{1,10}', suffix) else ''}"
@@ -141,24 +141,24 @@ class _Unpacker:
         try:
             if is_archive and depth == MAX_DEPTH:
                 raise UnsupportedFileError(
-                    f"{full_name} is an archive within an archive within an archive.",
+                    f"{shown} is an archive within an archive within an archive.",
                     hint="Unpack it and add what is in it.",
                 )
             if not is_archive and entry.file_size == 0:
                 raise EmptyFileError(
-                    f"{full_name} is empty.", hint="Save it again and put it in the archive again."
+                    f"{shown} is empty.", hint="Save it again and put it in the archive again."
                 )
             self._write(archive, entry, filename, target)
             if is_archive:
-                yield from self.members(target, full_name, depth + 1)
+                yield from self.members(target, shown, depth + 1)
             else:
-                check_readable(target, full_name)
-                yield Unpacked(full_name, target)
+                check_readable(target, shown)
+                yield Unpacked(shown, target)
         except UnreadableFileError as error:
             target.unlink(missing_ok=True)
             if isinstance(error, (TooLargeError, UnsafeArchiveError, EncryptedFileError)):
                 raise
-            yield Unpacked(full_name, target, error)
+            yield Unpacked(shown, target, error)
         finally:
             if is_archive:
                 target.unlink(missing_ok=True)
