@@ -76,8 +76,7 @@ _QUESTION_AFTER_HEADING = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2}")
 _ODD = re.compile(
     r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is"
-    r"|are|was|were)\b"
-    r"|^Why\b.* (?:that|when|if|which|who) |[;*:]| [A-Z](?= |\?$)|^\w+, "
+    r"|are|was|were)\b|^Why\b.* (?:that|when|if|which|who) |[;*:]| [A-Z](?= |\?$)|^\w+, "
     r"|\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
 _ANY = re.compile(r" (?:an?|each|every) |^What (?:are|can|do|must|may) [a-z]+s ")
@@ -145,8 +144,7 @@ class Suggestions:
         with self._database.snapshot() as db:
             rows = db.execute(
                 "SELECT s.version, s.place, s.question, f.id FROM suggestions s LEFT JOIN files f ON "
-                "f.id = s.document_id"
-                " ORDER BY s.place"
+                "f.id = s.document_id ORDER BY s.place"
             ).fetchall()
         questions = tuple(
             row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of)
@@ -172,8 +170,7 @@ class Suggestions:
         with self._database.snapshot() as db:
             count, *rest, active = db.execute(
                 "SELECT count(ready.id), coalesce(sum(ready.size), 0), coalesce(sum(ready.passages), "
-                "0), max(ready.added),"
-                " min(ready.hash), max(ready.hash), count(CASE WHEN files.stage NOT IN ("
+                "0), max(ready.added), min(ready.hash), max(ready.hash), count(CASE WHEN files.stage NOT IN ("
                 + idle
                 + ") THEN 1 END)"
                 " FROM files LEFT JOIN files ready ON ready.id = files.id AND ready.stage = 'ready'"
@@ -210,8 +207,7 @@ class Suggestions:
                     "INSERT INTO suggestions (version, place, question, document_id) VALUES (?, ?, ?, ?)",
                     rows,
                 )
-        except Exception:
-            # nothing else reports an error of this thread, and the screens work without suggestions
+        except Exception:  # nothing else reports an error of this thread; screens work without suggestions
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:

@@ -188,8 +188,7 @@ class Conversations(Tables):
         """The branches of this conversation, the oldest first."""
         rows = self._read(
             "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.conversation_id WHERE "
-            "b.origin_id = ?"
-            " ORDER BY c.created, c.id",
+            "b.origin_id = ? ORDER BY c.created, c.id",
             conversation_id,
         )
         return [_conversation(row) for row in rows]
@@ -334,8 +333,7 @@ class Conversations(Tables):
             for number, (answer, ask) in enumerate(zip(answers, asks, strict=True), 1):
                 db.execute(
                     "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, "
-                    "ask, place)"
-                    " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
+                    "ask, place) VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
                     (answer.id, conversation_id, now, now, ask.to_json(), place + number),
                 )
         return answers
@@ -356,8 +354,7 @@ class Conversations(Tables):
         """Clear an answer so that it can be written again. InputError if it was deleted."""
         self._change(
             "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, "
-            "sources = NULL,"
-            " problem = NULL, trace = NULL WHERE id = ?",
+            "sources = NULL, problem = NULL, trace = NULL WHERE id = ?",
             self._clock(),
             ask.to_json(),
             message_id,
@@ -382,8 +379,7 @@ class Conversations(Tables):
         process."""
         changed = self._change(
             "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, "
-            "trace = ?"
-            " WHERE id = ? AND state = 'writing'",
+            "trace = ? WHERE id = ? AND state = 'writing'",
             writable(text),
             state,
             self._clock(),

@@ -67,8 +67,7 @@ class Feedback(Tables):
         """Add a rating, unless its answer has one, or does not exist."""
         self._change(
             "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages "
-            "WHERE id = ?"
-            " ON CONFLICT (message_id) DO NOTHING",
+            "WHERE id = ? ON CONFLICT (message_id) DO NOTHING",
             int(dumped["good"]),
             str(dumped["word"]),
             float(dumped["given"]),

@@ -61,8 +61,7 @@ class IntegrityCheck:
                 "be missing.",
                 hint=(
                     "Close Lectern and restore the library's folder from a backup. If there is none, "
-                    "use Download a "
-                    "copy in Settings while the rest can still be read, and check the disk."
+                    "use Download a copy in Settings while the rest can still be read, and check the disk."
                 ),
             )
 

@@ -103,8 +103,7 @@ def check(name: str, texts: Sequence[str]) -> None:
             )
         hint = (
             f"This prompt must contain {_enumerate(sorted(prompt.variables))} and nothing else in "
-            "braces. Nothing "
-            "was saved; your text is still here."
+            "braces. Nothing was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
     if long := next((text for text in texts if len(text) > MESSAGE_CHARS), None):

@@ -66,8 +66,7 @@ class FileQueue(Tables):
             for (file_id,) in ids:
                 db.execute(
                     "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, "
-                    "worker = ?, heartbeat = ?,"
-                    " problem = NULL, left_out = NULL WHERE id = ?",
+                    "worker = ?, heartbeat = ?, problem = NULL, left_out = NULL WHERE id = ?",
                     (worker, now, file_id),
                 )
             costs = read_costs(db)
@@ -142,8 +141,7 @@ class FileQueue(Tables):
             for file_id in ids:
                 db.execute(
                     "UPDATE files SET stage = CASE WHEN stop_asked = 1 THEN 'stopped' ELSE 'queued' "
-                    "END, stop_asked = 0,"
-                    " done = 0, total = 0, worker = NULL WHERE id = ?",
+                    "END, stop_asked = 0, done = 0, total = 0, worker = NULL WHERE id = ?",
                     (file_id,),
                 )
             return [require_row(db, file_id, self._clock()) for file_id in ids]
@@ -196,8 +194,7 @@ class ClaimedFiles(Tables):
         share = min(fraction, 0.99)
         update = (
             "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE "
-            "share END,"
-            " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+            "share END, seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
         )
         now = self._clock()
         return (
@@ -242,8 +239,7 @@ class ClaimedFiles(Tables):
         with self._database.transaction() as db:
             changed = db.execute(
                 "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?, "
-                "left_out = ?,"
-                " done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
+                "left_out = ?, done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
                 " password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
                 " WHERE id = ? AND worker = ? AND stop_asked = 0",
                 (

@@ -148,8 +148,7 @@ def seconds_left(files: Sequence[FileRow]) -> float | None:
 # In the order of FileRow.
 COLUMNS = (
     "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, "
-    "origin, left_out, share,"
-    " seconds_left, lane, heartbeat"
+    "origin, left_out, share, seconds_left, lane, heartbeat"
 )
 LANES = tuple(Lane)
 STAGES = {stage.value: stage for stage in Stage}  # faster than `Stage(value)` for a list of thousands

@@ -298,8 +298,7 @@ def _check_server(url: URL, allowed: AllowedSources) -> str | None:
             f"Databases of the type {url.get_backend_name()} cannot be read.",
             hint=(
                 "PostgreSQL, MySQL, MariaDB and SQLite can be read. From other databases, save the rows "
-                "as CSV and "
-                "add that file."
+                "as CSV and add that file."
             ),
         )
     if url.get_backend_name() == "sqlite":

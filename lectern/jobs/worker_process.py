@@ -128,8 +128,7 @@ class WorkerProcess:
                     f"{MAX_DEATHS} times.",
                     hint=(
                         "It may need more memory than is available. Split it into several files, or "
-                        "close other "
-                        "programs and try again."
+                        "close other programs and try again."
                     ),
                 )
                 self._files.queue.give_up(file.id, error)

@@ -161,8 +161,7 @@ _PAIR = re.compile(
 _SENTENCE = re.compile(r"[^?？!。]+[?？!。]*")
 _AND_ASKS = re.compile(
     r",? (?:and|und|et|y|but) (?=(?:who|what|when|where|why|which|how|is|are|was|were|do|does|did|can"
-    r"|wer|was|wann|wo|warum|"
-    r"wie|qui|que|quand|où|pourquoi|comment|quién|qué|cuándo|dónde|cómo)\b)|; ",
+    r"|wer|was|wann|wo|warum|wie|qui|que|quand|où|pourquoi|comment|quién|qué|cuándo|dónde|cómo)\b)|; ",
     re.IGNORECASE,
 )
 _BEFORE_OR_AFTER = re.compile(

@@ -84,8 +84,7 @@ _WHAT_IS_NOT = re.compile(
     r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they"
     r"|an?)\b)|welche\w*|we[rnm]"
     r"|wo|wann|wie ?viele?|qu['’]\w*|que|quel\w*|qui|où|quand|combien|qué|cu[aá]l\w*|quién\w*|dónde"
-    r"|cu[aá]nd?t?[oa]s?)\b"
-    r"(.{0,120}?)(?<!\b(?:of|by|in) )(?<!\b(?:for|the) )"
+    r"|cu[aá]nd?t?[oa]s?)\b(.{0,120}?)(?<!\b(?:of|by|in) )(?<!\b(?:for|the) )"
     r"\b(?:not|never|\w+n['’]t|cannot|nicht|niemals|nie|kein\w*|pas|jamais|no(?= \w+ (?:el|la|los|las"
     r"|una?|se)\b)|nunca)\b",
     re.IGNORECASE | re.DOTALL,
@@ -104,14 +103,12 @@ _NEGATIVE = re.compile(
     r"|free (?:of|from)"
     r"|non\W?\w+|dis\w{5,}|un(?!der|til|i)\w{4,}|i[nlmr](?:elig|valid|suff|leg|poss|prop|reg)\w*|\w+less"
     r"|nicht\w*|kein\w*|nie(?:mals|mand)?|ohne|au(?:ß|sge)\w+|verboten\w*|ne|n['’]\w+|pas|jamais"
-    r"|aucun\w*|sans|sauf|hors"
-    r"|interdit\w*|nunca|jamás|ning[uú]n\w*|nada|sin|salvo)\b|-free\b|[不没無无非未除禁别免]",
+    r"|aucun\w*|sans|sauf|hors|interdit\w*|nunca|jamás|ning[uú]n\w*|nada|sin|salvo)\b|-free\b|[不没無无非未除禁别免]",
     re.IGNORECASE,
 )
 _BOUND = re.compile(
     r"\b(?:since|after|before|until|till|by|from|between|than|through|prior to|up to|seit|nach|vor|bis"
-    r"|ab|zwischen"
-    r"|depuis|après|avant|jusqu\w*|entre|desde|después|antes|hasta)\b((?:\W+\w+){1,4})",
+    r"|ab|zwischen|depuis|après|avant|jusqu\w*|entre|desde|después|antes|hasta)\b((?:\W+\w+){1,4})",
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|semi|multi|inter|neo)-(\w{4,})", re.IGNORECASE)

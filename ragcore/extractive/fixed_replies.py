@@ -33,8 +33,7 @@ LOOKED_FOR: Wordings = {
 }
 NO_MODEL: Wordings = {
     "en": "Without a language model I can only quote your documents, and this mode reads none: choose a "
-    "mode that uses your "
-    "documents, or connect a language model in the settings.",
+    "mode that uses your documents, or connect a language model in the settings.",
     "de": "Ohne Sprachmodell kann ich nur Ihre Dokumente zitieren, und diese Art zu antworten liest "
     "keine: Wählen Sie eine, "
     "die Ihre Dokumente nutzt, oder verbinden Sie in den Einstellungen ein Sprachmodell.",
@@ -47,17 +46,13 @@ NO_MODEL: Wordings = {
 }
 NO_TOOL: Wordings = {
     "en": "None of the tools can be called with this question as it is, and without a language model I "
-    "cannot put it "
-    "otherwise.",
+    "cannot put it otherwise.",
     "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell "
-    "kann ich sie "
-    "nicht anders stellen.",
+    "kann ich sie nicht anders stellen.",
     "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de "
-    "lenguaje no puedo "
-    "formularla de otro modo.",
+    "lenguaje no puedo formularla de otro modo.",
     "fr": "Aucun des outils ne peut être appelé avec cette question telle quelle, et sans modèle de "
-    "langage je ne peux pas la "
-    "formuler autrement.",
+    "langage je ne peux pas la formuler autrement.",
     "zh": "没有任何工具能按原样使用这个问题，而没有语言模型时我无法换一种说法。",
 }
 NOT_LOOKED_UP: Wordings = {
@@ -69,17 +64,13 @@ NOT_LOOKED_UP: Wordings = {
 }
 GREETED: Wordings = {
     "en": "I am glad to help: ask me what your documents say, and I quote the sentences that answer, or "
-    "ask for a summary of "
-    "them.",
+    "ask for a summary of them.",
     "de": "Ich helfe gern: Fragen Sie mich, was in Ihren Dokumenten steht, und ich zitiere die Sätze, die "
-    "es beantworten, oder "
-    "bitten Sie mich um eine Zusammenfassung.",
+    "es beantworten, oder bitten Sie mich um eine Zusammenfassung.",
     "es": "Con mucho gusto le ayudo: pregúnteme qué dicen sus documentos y citaré las frases que lo "
-    "responden, o pídame un "
-    "resumen de ellos.",
+    "responden, o pídame un resumen de ellos.",
     "fr": "Je vous aide volontiers : demandez-moi ce que disent vos documents, et je cite les phrases qui "
-    "y répondent, ou "
-    "demandez-moi un résumé.",
+    "y répondent, ou demandez-moi un résumé.",
     "zh": "很高兴为您服务：您可以询问文档中的内容，我会引用能回答问题的句子，也可以为您总结文档。",
 }
 THANKED: Wordings = {

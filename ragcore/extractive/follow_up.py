@@ -29,8 +29,7 @@ _DEPENDENCE = {
     "en": (
         r"(?:and|but|or|what about|how about|(?:what|who|where|anything) else|any other|why not|how so)\b",
         r"\b(?:s?he|him|hers?|his|they|them|theirs?|its|it(?! \w+ (?:to|that|for)\b)|this|these|those"
-        r"|(?<=[st] )that"
-        r"|that (?:one|time|year|place|person)|the (?:former|latter|same|others?))\b"
+        r"|(?<=[st] )that|that (?:one|time|year|place|person)|the (?:former|latter|same|others?))\b"
         r"|\b(?:that|there|ones?|the (?:first|second|third|last))\b(?=\W*$)",
     ),
     "de": (

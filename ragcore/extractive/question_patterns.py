@@ -80,8 +80,7 @@ _ENGLISH = (
     (
         "Where {be} {subject} {done}?",
         rf"^{_SUBJECT} {_BE} (?P<done>located|situated|kept|held|stored|buried) (?:in|at|on|under|near"
-        r"|behind|between) "
-        r"(?!the same|order|a number|place|mind)",
+        r"|behind|between) (?!the same|order|a number|place|mind)",
     ),
     (
         "What {be} {subject} {done}?",
@@ -178,8 +177,7 @@ _CLAUSE = re.compile(
 )
 _ARTICLE = re.compile(
     r"^(?:The|An?|Each|Every(?:one)?|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On"
-    r"|If|When|Before|After)"
-    r"(?!\S)"
+    r"|If|When|Before|After)(?!\S)"
 )
 # a heading without an end of its own
 _HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])")

@@ -416,8 +416,7 @@ _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")
 # How answers name the passages and describe their content, in English, German, French, Spanish and Chinese.
 _SOURCE = re.compile(
     r"\b(?:passage|document|context|text|source|dokument|quelle|kontext|pasaje|documento"
-    r"|fuente)(?:[eo]?[ns]?|es)\b"
-    r"|[文档来源段落文本]{2}",
+    r"|fuente)(?:[eo]?[ns]?|es)\b|[文档来源段落文本]{2}",
     re.IGNORECASE,
 )
 _SAYS = re.compile(
@@ -426,14 +425,12 @@ _SAYS = re.compile(
     r"|information|detail|antwort|ge?f[iu]nd|steh|sag|nenn|erwähn|enthält|enthalten|beschrieb|weiß"
     r"|siehe|laut|gemäß|angabe"
     r"|réponse|trouv|mentionn|disent|contien|indiqu|sais|voir|selon|respuesta|enc(?:o|ue)ntr|mencion"
-    r"|dice|sé\b|véase|según|acuerdo)\w*"
-    r"|根据|答案|提到|提及|找到|包含|说明|信息",
+    r"|dice|sé\b|véase|según|acuerdo)\w*|根据|答案|提到|提及|找到|包含|说明|信息",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\W*(?:(?:I|we|ich|wir|je|nous)\b|no (?:he|hemos|encontr|sé))", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:no|not enough|insufficient|keine?|aucune?|ninguna) (?:\w+ )?(?:information\w*|mention"
-    r"|angaben|información)\b"
-    r"|(?:未|没有)(?:找到|提到|提及|相关)",
+    r"|angaben|información)\b|(?:未|没有)(?:找到|提到|提及|相关)",
     re.IGNORECASE,
 )

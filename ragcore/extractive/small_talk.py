@@ -15,8 +15,7 @@ _GREETINGS = {  # and questions to the assistant itself
     r"|(?:so )?what can you do(?: for me)?|what can i ask(?: you)?|who are you|(?:how )?can you help(?: me)?",
     "de": r"hallo|hi|hey|moin|servus|guten (?:morgen|tag|abend)|wie geht['’]?(?: e)?s(?: dir| ihnen)?"
     r"|was (?:kannst du|können sie)(?: alles)?(?: für mich)?(?: tun)?|was kann ich (?:dich "
-    r"|sie )?(?:hier )?fragen"
-    r"|wer (?:bist du|sind sie)|(?:kannst du|können sie) mir helfen",
+    r"|sie )?(?:hier )?fragen|wer (?:bist du|sind sie)|(?:kannst du|können sie) mir helfen",
     "fr": r"bonjour|bonsoir|salut|(?:comment )?ça va|comment allez-vous"
     r"|que (?:peux-tu|pouvez-vous|sais-tu|savez-vous) faire(?: pour moi)?|que puis-je (?:te |vous )?demander"
     r"|qui (?:es-tu|êtes-vous)|(?:peux-tu|pouvez-vous) m['’]aider",
@@ -27,11 +26,9 @@ _GREETINGS = {  # and questions to the assistant itself
 }
 _THANKS = {
     "en": r"(?:(?:ok(?:ay)?|great|perfect),? |many )?thank(?:s| you)(?: (?:so|very) much| a lot| again)?"
-    r"|thx|cheers"
-    r"|th(?:at|is)(?: helped(?: me)?(?: a lot)?| (?:is|was) (?:very |really )?helpful)",
+    r"|thx|cheers|th(?:at|is)(?: helped(?: me)?(?: a lot)?| (?:is|was) (?:very |really )?helpful)",
     "de": r"(?:(?:ok(?:ay)?|super),? )?danke(?: schön| sehr| dir| ihnen| vielmals)?|(?:vielen"
-    r"|besten) dank|dankeschön"
-    r"|das hat (?:mir )?(?:sehr )?geholfen|das (?:war|ist) (?:sehr )?hilfreich",
+    r"|besten) dank|dankeschön|das hat (?:mir )?(?:sehr )?geholfen|das (?:war|ist) (?:sehr )?hilfreich",
     "fr": r"merci(?: beaucoup| bien)?|(?:ça|cela) m['’]a (?:beaucoup |bien )?aidée?",
     "es": r"(?:muchas )?gracias|(?:eso )?me ha ayudado(?: mucho)?",
     "zh": r"(?:非常|十分|多)?(?:谢谢|感谢)[你您]?|多谢",

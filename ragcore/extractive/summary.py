@@ -52,8 +52,7 @@ _LEANING = re.compile(
     DEPENDS_ON_PREVIOUS.pattern
     + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance"
     r"|yes|no|now|once|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other"
-    r"|former|latter)"
-    r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
+    r"|former|latter)|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
 )

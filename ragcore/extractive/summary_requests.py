@@ -10,8 +10,7 @@ from ragcore.text.language import language_of
 
 _THIS = (
     r"(?:this|these|those|the|it|they|my|our|your|all|each|every|provided|given|uploaded|following"
-    r"|texts?|documents?|files?"
-    r"|papers?|reports?|articles?|pages?|essays?|books?|content|passages?|library)"
+    r"|texts?|documents?|files?|papers?|reports?|articles?|pages?|essays?|books?|content|passages?|library)"
 )
 
 
@@ -32,8 +31,7 @@ _LANGUAGES: Mapping[str, _Patterns] = {
         r"summar(?:y|ies|i[sz]e\w*|i[sz]ing)|overview|synopsis|takeaways?|tl;?dr|gist|in a nutshell"
         r"|(?:main|key|central|important) (?:points?|ideas?|topics?|themes?|findings)",
         rf"what (?:is|are|'s|does|do) (?:{_THIS} )+(?:is |are )?(?:about|cover|say|deal with|discuss"
-        rf"|contain)\b.{{0,12}}$"
-        rf"|what (?:{_THIS} )+(?:is|are) about|what(?: is|'s| are) in (?:{_THIS}\W+)+$"
+        rf"|contain)\b.{{0,12}}$|what (?:{_THIS} )+(?:is|are) about|what(?: is|'s| are) in (?:{_THIS}\W+)+$"
         r"|what(?: is|'s| are) (?=(?:[^.?!]|\.\b){1,80} about\W*(?:$|[.?!]))",
         r"(?:\d+|two|three|four|five|six|both)(?= (?:documents|files|texts|papers|reports|articles))"
         rf"|{_THIS}|everything|please|can|could|would|you|give|me|us|write|make|create|provide|tell"
@@ -51,8 +49,7 @@ _LANGUAGES: Mapping[str, _Patterns] = {
     ),
     "de": _Patterns(
         r"zusammen(?:fassung|fassen)|fasse?(?=\b.{0,60}\bzusammen)|überblick|(?:haupt|kern)(?:punkte"
-        r"|aussagen?|themen)"
-        r"|wichtigste[nr]? (?:punkte|aussagen|themen)",
+        r"|aussagen?|themen)|wichtigste[nr]? (?:punkte|aussagen|themen)",
         "wo(?:rum|von) (?:geht es|handel[nt])(?: i[nm])?|was steht i[nm]",
         r"bitte|zusammen|antworte|mir|uns|gib|einen?|eine[rsm]?|de[rsnm]|die|das|diese[srmn]?|(?:meine"
         r"|unsere|ihre)[rsnm]?|alle[smn]?|jede[nsmr]?|über|von|zu"
@@ -125,8 +122,7 @@ _NOUN = re.compile(
 # one.
 _ASKS_ABOUT_ONE = re.compile(
     r"^(?!.*\b(?:give|write|make|show|send|tell) (?:me|us)\b)\W*(?:who|whose|whom|when|where|why"
-    r"|how(?! about\b)"
-    r"|wer|wann|wo|qui|quand|où|quién|cuándo|(?:can|could|may|might)(?! you\b| (?:i"
+    r"|how(?! about\b)|wer|wann|wo|qui|quand|où|quién|cuándo|(?:can|could|may|might)(?! you\b| (?:i"
     r"|we) (?:please )?(?:have|get|see)\b)"
     r"|(?:is|are|was|were|am|do|does|did|has|have|had|should|must|will|would)(?! you\b"
     r"| it (?:be )?possible\b))\b[^.?!]*+\W*$",

@@ -22,8 +22,7 @@ KINDS = (  # words for a document
     r"|präsentation|folien|brief|protokoll|textes?|manuel|rapports?|livre|chapitre|présentation|lettre"
     r"|courriel|contrat"
     r"|règlement|documentos?|textos?|artículos?|guía|informes?|libro|folleto|capítulo|presentación"
-    r"|carta|correo|contrato"
-    r"|reglamento)"
+    r"|carta|correo|contrato|reglamento)"
 )
 _KIND = re.compile(rf"\b(?:hand)?{KINDS}\b", re.IGNORECASE)
 _AUTHOR = re.compile(

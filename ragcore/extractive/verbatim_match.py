@@ -84,8 +84,7 @@ _ZERO_DECIMALS = re.compile(r"(?<![\d.,])(\d+)[.,]00?(?![.,]?\d)")
 _SIGNS = " £€$%£€$"  # of the groups of _UNIT
 _UNIT = re.compile(
     r"(?<=\d)\s?(?:(pounds?|Pfund|GBP)|(euros?|EUR)|(dollars?|USD)|(per ?cent|Prozent|pour ?cent"
-    r"|por ciento))\b"
-    r"|\b(?:(GBP)|(EUR)|(USD))\s?(?=\d)",
+    r"|por ciento))\b|\b(?:(GBP)|(EUR)|(USD))\s?(?=\d)",
     re.IGNORECASE,
 )
 _NAMES = {

@@ -134,8 +134,7 @@ def explanation(body: str) -> tuple[str, str]:
 
 _UNKNOWN_MODEL = re.compile(
     r"\bmodel\b.*(not found|not exist|unknown|no such|is not (available|loaded|supported|served"
-    r"|a valid)|not a valid|pull)"
-    r"|(unknown|invalid|no such|no|cannot find|not find|not a valid"
+    r"|a valid)|not a valid|pull)|(unknown|invalid|no such|no|cannot find|not find|not a valid"
     r"|different from the pinned)\s+model\b|pinned to",
     re.IGNORECASE | re.DOTALL,
 )

@@ -260,8 +260,7 @@ class _Running:
                 f"The language model {self._model_name} cannot be loaded.",
                 hint=(
                     "The file may be damaged, or of a type that this version cannot read. Download it "
-                    "again, or "
-                    "choose another model."
+                    "again, or choose another model."
                 ),
             )
         else:

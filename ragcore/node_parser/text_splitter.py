@@ -105,8 +105,7 @@ class TokenSplitter(NodeParser):
         if longest >= self.chunk_size:
             raise ValueError(
                 f"{what} is {longest} tokens long, which leaves no room in chunks of {self.chunk_size} "
-                "tokens. "
-                "Make chunk_size larger, shorten the metadata, or exclude some of its keys."
+                "tokens. Make chunk_size larger, shorten the metadata, or exclude some of its keys."
             )
         return self.chunk_size - longest
 

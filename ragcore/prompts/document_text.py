@@ -21,8 +21,7 @@ OPENING, CLOSING = f"<passages-{_TOKEN}>", f"</passages-{_TOKEN}>"
 _ROLE = r"system|user|assistant|human|developer|tool|instructions?"
 _LABEL = (
     r"questions?|answers?|the answer so far|improved answer|passages?(?:[^\S\n]+\d+)?|thought"
-    r"|action(?:[^\S\n]+input)?"
-    r"|observation|final answer"
+    r"|action(?:[^\S\n]+input)?|observation|final answer"
 )
 _MARKS = re.compile(
     r"<(?=/?passages-)"

@@ -42,8 +42,7 @@ REFINE = Prompt(
             "Question: {query_str}\n\nThe answer so far:\n{existing_answer}\n\nMore passages:\n\n"
             "{context_str}\n\n"
             "If these passages make the answer better or correct it, write the improved answer in full. "
-            "If they do not help, "
-            "repeat the answer so far, word for word.\nImproved answer:"
+            "If they do not help, repeat the answer so far, word for word.\nImproved answer:"
         ),
     ),
 )
@@ -135,24 +134,21 @@ CHOICE_SELECT = _ask(
     "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, "
     "and how much, from 1 "
     "(hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\nReply with one "
-    "line for each, the "
-    "most helpful first, in this form:\nDoc: 2, Relevance: 7",
+    "line for each, the most helpful first, in this form:\nDoc: 2, Relevance: 7",
 )
 
 KEYWORD_EXTRACT = _ask(
     "keyword_extract",
     Task.KEYWORDS,
     "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common "
-    "words. Reply with one "
-    "line in this form:\nKEYWORDS: first, second, third",
+    "words. Reply with one line in this form:\nKEYWORDS: first, second, third",
 )
 
 QUERY_KEYWORD_EXTRACT = _ask(
     "query_keyword_extract",
     Task.KEYWORDS,
     "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common "
-    "words. Reply with one "
-    "line in this form:\nKEYWORDS: first, second, third",
+    "words. Reply with one line in this form:\nKEYWORDS: first, second, third",
 )
 
 TITLE_OF_PASSAGE = _ask(
@@ -172,8 +168,7 @@ QUESTIONS = _ask(
     "questions",
     Task.QUESTIONS,
     "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other "
-    "texts would. Each "
-    "must be understood without the passage. One question a line, nothing else.",
+    "texts would. Each must be understood without the passage. One question a line, nothing else.",
 )
 
 REPHRASE = _ask(
@@ -216,19 +211,15 @@ REACT = Prompt(
     (
         _system(
             "{system_prompt}\n\nYou answer with the help of tools.\n\nTools:\n\n{tools}\n\nTo use one, "
-            "reply in "
-            "this form and stop "
+            "reply in this form and stop "
             "there:\nThought: what you need to find out, and with which tool\nAction: the tool's name, "
             "one of {tool_names}\n"
             'Action Input: its arguments as JSON, such as {"input": "words", "count": 5}\n\nThe next '
             "message then is its "
             "result:\nObservation: the result\n\nUse tools until you can answer. Then reply in this "
-            "form:\nThought: "
-            "I can answer "
+            "form:\nThought: I can answer "
             "now.\nAnswer: the answer, in the language of the question\n\nIf the tools cannot help, say "
-            "so behind "
-            "Answer: in the "
-            "same form."
+            "so behind Answer: in the same form."
         ),
     ),
     stop=("\nObservation:",),
@@ -250,22 +241,19 @@ def unreadable(problem: str) -> str:
     """The message for a model whose reply does not follow REACT."""
     return (
         f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last "
-        "with a JSON "
-        "object behind it. To answer, reply with the lines Thought: and Answer:."
+        "with a JSON object behind it. To answer, reply with the lines Thought: and Answer:."
     )
 
 
 LOOK_FIRST = (
     "You have not looked anything up yet. Use a tool first: reply with the lines Thought:, Action: and "
-    "Action Input:. If no "
-    "tool can help with this message, reply with the lines Thought: and Answer: again."
+    "Action Input:. If no tool can help with this message, reply with the lines Thought: and Answer: again."
 )
 
 
 _AS_JSON = (
     '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the '
-    "passages do not hold "
-    "the answer, query_satisfied is false."
+    "passages do not hold the answer, query_satisfied is false."
 )
 
 STRUCTURED = (
@@ -313,8 +301,7 @@ CONDENSE_FACTS = _ask(
     "condense_facts",
     Task.REMEMBER,
     "Facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nMerge the facts into at most "
-    "{max_facts}, one a line, and "
-    "nothing else. Keep what matters most.\nFacts:",
+    "{max_facts}, one a line, and nothing else. Keep what matters most.\nFacts:",
 )
 
 FILTER_QUERY = _ask(
@@ -358,8 +345,7 @@ CORRECTNESS = _ask(
     "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is "
     "it, from 1 (has "
     "nothing to do with the question) to 5 (says what the right answer says)? 4 or more means right. "
-    "Reply with the number "
-    "alone on the first line, then the reason in one sentence.",
+    "Reply with the number alone on the first line, then the reason in one sentence.",
 )
 
 GUIDELINE = _ask(

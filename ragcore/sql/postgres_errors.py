@@ -111,8 +111,7 @@ def _refusal(code: str, detail: str, address: Address) -> StoreError | None:
             f"The library in {where} stores text in an encoding that lacks a character of this text: "
             f"{detail}.",
             hint="Move it into a database made with createdb --encoding UTF8 --locale C --template "
-            "template0, which has them"
-            " all.",
+            "template0, which has them all.",
         )
     if code == "3F000":
         return StoreError(

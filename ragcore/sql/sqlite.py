@@ -252,8 +252,7 @@ class SQLiteDatabase:
         if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):
             raise StoreError(
                 f"The library file {self.path} was made by an earlier version of Lectern, and cannot be "
-                "brought up to date"
-                " because it cannot be written.",
+                "brought up to date because it cannot be written.",
                 hint="Copy the library's folder to where you may write, and open the copy.",
             )
         connection.execute("PRAGMA temp_store = MEMORY")

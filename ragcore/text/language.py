@@ -26,14 +26,11 @@ _SMALL_WORDS = {
         "from this has have been"
     ),
     "de": "der die das und ist den von mit nicht auf wer wie was wann wo warum ein eine einer einem dem "
-    "des im zu wurde war"
-    " viel viele gibt ich wir für kann bei",
+    "des im zu wurde war viel viele gibt ich wir für kann bei",
     "fr": "le la les et des est du dans une que pour qui quand où comment pourquoi quel quelle au aux sur "
-    "par il elle ce cette"
-    " combien je nous vous",
+    "par il elle ce cette combien je nous vous",
     "es": "el los las y del es en una que por con quién qué cuándo dónde cómo cuál cuántos se su al lo "
-    "fue para como"
-    " cuánto cuánta cuántas hay",
+    "fue para como cuánto cuánta cuántas hay",
     "it": (
         "il lo gli e di che è per una con chi quando dove come perché quale della del nel sono alla si da non"
     ),
@@ -41,8 +38,7 @@ _SMALL_WORDS = {
         "o os as e do da que é em uma por com quem quando onde como qual quantos não ao na no foi para se um"
     ),
     "nl": "de het een en van is dat met voor wie wat wanneer waar hoe waarom welke op te zijn werd niet "
-    "aan door"
-    " hoeveel ik wij kan bij",
+    "aan door hoeveel ik wij kan bij",
 }
 SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
 """The commonest words of each language."""

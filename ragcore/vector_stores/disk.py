@@ -166,8 +166,7 @@ class DiskStore(TableStore[DiskIndex]):
         with self._database.snapshot() as db:
             rows = db.execute(
                 "SELECT d.id FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND "
-                "d.damaged = 1"
-                " ORDER BY d.seq",
+                "d.damaged = 1 ORDER BY d.seq",
                 (self._name,),
             )
             damaged = [row["id"] for row in rows]
@@ -232,8 +231,7 @@ class DiskStore(TableStore[DiskIndex]):
             signs = self._vectors.write_signs(file, index.signs, slots, dimension)
             db.execute(
                 "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages "
-                "+ ?, signs = ?"
-                " WHERE id = ?",
+                "+ ?, signs = ? WHERE id = ?",
                 (new_stamp(), dimension, file, slots, len(rows), signs, index.id_),
             )
             needs_compacting = replaced and self._needs_compacting(db)

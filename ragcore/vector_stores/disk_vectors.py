@@ -94,8 +94,7 @@ class IndexVectors:
             return
         documents = db.execute(
             "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = "
-            "0 AND passages > 0"
-            " ORDER BY first_slot",
+            "0 AND passages > 0 ORDER BY first_slot",
             (index.id_,),
         ).fetchall()
         chosen = [row for row in documents if among is None or row["seq"] in among]

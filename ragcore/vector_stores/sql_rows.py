@@ -119,8 +119,7 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS "
         "before,"
         " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = "
-        "p.row + 1) END AS after"
-        " FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN "
+        "p.row + 1) END AS after FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN "
         f"({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()

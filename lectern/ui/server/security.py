@@ -146,8 +146,7 @@ def security_headers() -> dict[str, str]:
             f"script-src 'self' {hashes} 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; style-src "
             "'self' 'unsafe-inline'; "
             "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; "
-            "connect-src 'self' data: blob:; "
-            "frame-src 'self' blob: data:"
+            "connect-src 'self' data: blob:; frame-src 'self' blob: data:"
         ),
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "SAMEORIGIN",

@@ -248,8 +248,7 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         ),
         Cause.SUMMARY: _(
             "**The question asks for a summary**, so the central passages of each document were used "
-            "instead of the "
-            "closest ones."
+            "instead of the closest ones."
         ),
         Cause.CONDENSED: _(
             "**The question was reworded:** “{question}”. Your exact words do find this passage."

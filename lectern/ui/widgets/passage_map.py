@@ -77,8 +77,7 @@ def _description(latest: EmbeddingMap) -> str:
     return _(
         "Map of {passages} from {documents}; passages with a similar meaning are close "
         "together. Arrow keys move the map, plus and minus zoom. The field below finds the "
-        "passages closest to a few words, and the buttons name the documents with the most "
-        "passages."
+        "passages closest to a few words, and the buttons name the documents with the most passages."
     ).format(passages=passages, documents=documents)
 
 

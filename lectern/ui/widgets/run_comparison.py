@@ -38,13 +38,11 @@ def metric_names() -> Mapping[str, tuple[str, str]]:
         "hit_rate": (_("Passage found"),
                      _("Hit rate: the share of questions for which at least one right passage was found.")),
         "mrr": (_("Near the top"), _(
-            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
-            "so on.")),
+            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and so on.")),
         "ndcg": (_("Good order"), _(
             "nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
         "answered": (_("Answered"), _(
-            "The share of questions that got an answer; the others got the closest passages or "
-            "nothing.")),
+            "The share of questions that got an answer; the others got the closest passages or nothing.")),
         "recall": (_("Word recall"), _(
             "The share of the right answer’s words that appear in the answer, where the right "
             "answer is known.")),

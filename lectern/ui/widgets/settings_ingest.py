@@ -16,8 +16,7 @@ def passage_settings() -> None:
     st.markdown(
         _(
             "Documents are split into passages, and answers are based on the ones that fit. Changes "
-            "here apply to "
-            "files added from now on."
+            "here apply to files added from now on."
         )
     )
     library = resources.library()
@@ -90,8 +89,7 @@ def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
             60,
             _(
                 "A file is given up if no page is read for this long, or after 40 times this long in "
-                "total. Indexing "
-                "is not counted."
+                "total. Indexing is not counted."
             ),
         ),
         (

@@ -283,8 +283,7 @@ def _calls(provider: Provider) -> None:
         persist_state="session",
         help=_(
             "How many calls are sent at the same time; the rest wait their turn. Leave empty for as "
-            "many as the "
-            "server can take."
+            "many as the server can take."
         ),
     )
     if provider == "llama_cpp":
@@ -298,8 +297,7 @@ def _calls(provider: Provider) -> None:
             persist_state="session",
             help=_(
                 "After this many minutes without a question, the model is unloaded from memory. The "
-                "next question "
-                "loads it again."
+                "next question loads it again."
             ),
         )
 

@@ -14,8 +14,7 @@ def limits_of_answers() -> None:
     st.markdown(
         _(
             "Before each answer you see how many model calls and tokens it takes, and about how long. "
-            "Above these "
-            "limits, Lectern asks first."
+            "Above these limits, Lectern asks first."
         )
     )
     with st.container(horizontal=True):

@@ -31,8 +31,7 @@ def privacy_summary() -> None:
             "Your documents are kept on the server named under *Where your data is kept*. They are read "
             "and split "
             "into passages on this computer, or on another one that works for the same library. Nothing "
-            "is sent "
-            "anywhere else for this."
+            "is sent anywhere else for this."
         )
         if library.shared
         else _(
@@ -50,8 +49,7 @@ def privacy_details() -> None:
         _("Lectern collects no usage data, and its pages load nothing from elsewhere."),
         _(
             "Web links and storage that you add, and language models that you download, are fetched "
-            "from where "
-            "they are. Nobody else is told."
+            "from where they are. Nobody else is told."
         ),
     ]
     st.markdown("\n".join(f"- {line}" for line in rest))
@@ -112,22 +110,19 @@ def library_place() -> None:
     if library.shared:
         text = _(
             "Documents, passages, conversations and settings are in one database on a server, {size} so "
-            "far. Keys "
-            "are kept on this computer only."
+            "far. Keys are kept on this computer only."
         )
     else:
         text = _(
             "Documents, passages, conversations and settings are in one folder on this computer, {size} "
-            "so far. "
-            "Delete the folder and everything is gone."
+            "so far. Delete the folder and everything is gone."
         )
     place = status.name.replace("`", "")
     st.markdown(f"{text.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
     st.markdown(
         _(
             "A copy contains everything except keys and passwords. To restore it, drop it where you add "
-            "documents, "
-            "here or on another computer."
+            "documents, here or on another computer."
         )
     )
     library_copy()

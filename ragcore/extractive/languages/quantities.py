@@ -6,8 +6,7 @@ import re
 
 _ASKING = (
     r"how (?:many|much|old|long|high|tall|far|often|large|big|deep|heavy|wide|fast|late|early|soon)"
-    r"|when|costs?|price"
-    r"|(?:what|which) (?:time|year|date|days?|month|number|amount|age|percent\w*)",
+    r"|when|costs?|price|(?:what|which) (?:time|year|date|days?|month|number|amount|age|percent\w*)",
     r"wann|wie ?viele?|wie (?:hoch|lange?|oft|alt|weit|groß|schwer|teuer|spät|breit|tief|schnell)|kostet"
     r"|welche[mnrs]? (?:jahr|tage?|datum|uhrzeit|monat)",
     r"quand|combien|quel(?:le)?s? (?:jours?|heures?|date|année|mois|âge|prix|montant)",
@@ -17,11 +16,9 @@ _NUMBERS = (
     r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|million"
     r"|twice|half|daily|weekly"
     r"|monthly|yearly|always|never|\w{3,6}day|january|february|march|april|may|june|july|august"
-    r"|september|october|november"
-    r"|december",
+    r"|september|october|november|december",
     r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend|täglich|immer|nie"
-    r"|\w{3,7}tags?|mittwochs?"
-    r"|januar|februar|märz|mai|juni|juli|oktober|dezember",
+    r"|\w{3,7}tags?|mittwochs?|januar|februar|märz|mai|juni|juli|oktober|dezember",
     r"deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze|vingt|cent|mille|toujours|jamais|lundi"
     r"|mardi|mercredi|jeudi"
     r"|vendredi|samedi|dimanche|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre"
