@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ragcore.text.sentences import letterhead, sentence_spans
@@ -105,7 +105,7 @@ def units_of_prose(text: str) -> Iterator[Unit]:
     for line in filter(None, map(_plain, head.splitlines())):
         yield Unit(line, False, True, "=" if NUMBERS.search(line) else None)
     begins_line, bullet = True, None
-    for span in _spans(text.removeprefix(head)):
+    for span in _join_questions(_spans(text.removeprefix(head))):
         after = span[len(span.rstrip()) :]
         if begins_line and (lines := _short_lines(span)):
             yield from lines
@@ -141,6 +141,26 @@ def units_of_prose(text: str) -> Iterator[Unit]:
             leads = heading or bold or QUESTION.search(sentence) is not None
             yield Unit(sentence, leads, "\n" in after, "=" if quotable else bullet)
         begins_line = "\n" in after
+
+
+def _join_questions(spans: Iterable[str]) -> Iterator[str]:
+    """The spans, but a short line of a sentence and a question as one: "I use a wheelchair. Can I ride?"."""
+    begins_line, held = True, ""
+    for span in spans:
+        ends_line = "\n" in span[len(span.rstrip()) :]
+        if held:
+            if ends_line and QUESTION.search(span.rstrip()) and len((held + span).split()) <= MAX_HEADING:
+                span = held + span
+            else:
+                yield held
+            held = ""
+        elif begins_line and not ends_line:
+            held = span
+            continue
+        yield span
+        begins_line = ends_line
+    if held:
+        yield held
 
 
 def _short_lines(span: str) -> list[Unit]:

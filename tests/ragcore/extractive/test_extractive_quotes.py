@@ -133,6 +133,18 @@ def test_question_in_a_document_is_quoted_with_a_short_answer() -> None:
     ]
 
 
+def test_statement_and_question_on_one_line_are_a_heading() -> None:
+    text = "Dogs are welcome.\n\nI use a wheelchair. Can I ride?\n\nYes, in Patience, the red and cream car."
+    assert [(quote.lead, quote.text) for quote in quotes_in(text, number=1)] == [
+        ("", "Dogs are welcome."),
+        ("", "I use a wheelchair. Can I ride? Yes, in Patience, the red and cream car."),
+    ]
+    assert list_texts(quotes_in("He asked. She told him.", number=1)) == [
+        "He asked. [1]",
+        "She told him. [1]",
+    ]
+
+
 def test_heading_without_content_is_quoted_only_if_alone() -> None:
     assert led("It rained.\n\n13. Accidents\n") == [("", "It rained.")]
     assert led("13. Accidents") == [("", "13. Accidents")]
