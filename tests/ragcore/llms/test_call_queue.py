@@ -163,7 +163,7 @@ def test_question_goes_before_background_calls_which_are_dropped(
         closing(opened(server.url)) as llm,
     ):
         background = [threads.submit(suggest, llm) for _ in range(2)]
-        wait_for(lambda: bool(server.chats))
+        wait_for(lambda: bool(server.chats) and all(call.running() for call in background))
         began = time.monotonic()
         assert ask(llm, "When does it leave?") == "Nine."
         assert time.monotonic() - began < 3
