@@ -11,16 +11,18 @@ from typing import Literal, TypeAlias
 
 from lectern.keys import read_key, write_key
 from lectern.library import Library
+from lectern.local_models import models_folder
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import MODES as CHAT_MODES
 from lectern.runs.chat_mode_replay import find_lack
 from lectern.runs.recorded_demo import Recording, recordings
 from lectern.schema import Ask
+from lectern.settings import home_of
 from ragcore.errors import RagError, StoreError
 from ragcore.response_synthesizers.modes import ResponseMode
 
 CHAT = ("In what wind does the railway stop?", "And what did Dr Greaves recommend?")
-QUERY = "What is the limit on the wind?"
+QUERY = "May I bring a large dog?"
 Part: TypeAlias = Literal["chat", "query"]
 LOOKS = 500.0  # a second, at an answer that is being recorded
 
@@ -40,6 +42,9 @@ def record(
         sample = Library(Path(folder))
         try:
             llm = library.settings.llm
+            if llm.provider == "llama_cpp":
+                models = models_folder(home_of(library.folder))
+                models_folder(sample.folder).symlink_to(models, target_is_directory=True)
             sample.update_settings(sample.settings.model_copy(update={"llm": llm}))
             write_key(
                 sample.folder,

@@ -8,6 +8,7 @@ import json
 import re
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Never, get_args
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from lectern.jobs.intake import SAMPLE
 from lectern.library import Library
+from lectern.local_models import create_models_folder, models_folder
 from lectern.runs.answer_runs import Run
 from lectern.runs.recorded_demo import (
     RECORDED,
@@ -32,14 +34,15 @@ from lectern.runs.recorded_demo import (
     recordings,
 )
 from lectern.schema import AnswerFacts, Ask, Price, Source
-from lectern.settings import ResponseMode
+from lectern.settings import LLMSettings, ResponseMode
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedFileError
 from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, MessageRole
-from sample.record import CHAT, QUERY, write
+from sample.record import CHAT, QUERY, record, write
+from tests.tiny_model import write_tiny_model
 
 SOURCE = Source(1, "n1", "recorded-there", "tower.txt", 0, 9, "The tower")
 MADE = Recording(
@@ -89,6 +92,22 @@ def folder(tmp_path: Path) -> Path:
 def ended(run: Run) -> Run:
     assert run.wait(30)
     return run
+
+
+def test_a_model_in_the_models_folder_of_the_library_is_recorded(tmp_path: Path) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(made: Recording) -> Never:
+        raise Enough(made.facts.model)
+
+    with closing(Library(tmp_path / "library")) as library:
+        create_models_folder(library.folder)
+        model = write_tiny_model(models_folder(library.folder) / "tiny.gguf", trained_context=16_384)
+        llm = LLMSettings(provider="llama_cpp", model=model.name, num_output=16)
+        library.update_settings(library.settings.model_copy(update={"llm": llm}))
+        with pytest.raises(Enough, match=model.name):
+            record(library, stop, parts=("query",))
 
 
 def test_a_recording_is_the_same_after_its_file(folder: Path) -> None:
