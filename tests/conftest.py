@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "beside(test): without --all, it is left to this quicker test of the same promise"
     )
-    config.addinivalue_line("markers", "main: a test in the browser that is run without --all, too")
+    config.addinivalue_line("markers", "main: a test that is run without --all, too, see tests/sampling.py")
     # No deadline: a busy machine is not a slow function.
     examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
     settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)
@@ -91,7 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     late = pytest.mark.flaky(reruns=1)
     for item in items:
         item.add_marker(late)
-    if not config.getoption("--all") and not any("::" in named for named in config.args):
+    whole = config.getoption("--all") or config.getoption("--screens", default=False)
+    if not whole and not any(".py" in named for named in config.args):
         kept = sample(items)
         chosen = {*kept}
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])

@@ -1,10 +1,10 @@
 """By default the suite takes a sample of what would take minutes; with `--all` it takes everything.
 
-A parametrized test says how many of its cases are enough with `@pytest.mark.sample(n)`; a test that goes
+Of the tests of each file in `ONE_IN`, one in so many is run, and those with `@pytest.mark.main`. A
+parametrized test says how many of its cases are enough with `@pytest.mark.sample(n)`; a test that goes
 through many cases by itself asks the fixture `everything`; one that cannot be made smaller is left out with
 `@pytest.mark.beside("test_…")`, which names the quicker test, or the file of those, that keeps the same
-promise. Of the tests in the browser, each file runs half, among them those with `@pytest.mark.main`. A test
-that is named by its function, or in the browser by its file, is run.
+promise. A file or a test that is named is run whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,34 @@ from typing import TypeVar
 import pytest
 from hypothesis import settings
 
+HERE = Path(__file__).parent
 T = TypeVar("T")
+ONE_IN = {  # files and folders whose tests take minutes together
+    "app": 4,
+    "contracts/test_embedders.py": 4,
+    "contracts/test_splitters.py": 4,
+    "contracts/test_stores.py": 4,
+    "differential": 4,
+    "faults": 4,
+    "lectern/ask": 3,
+    "lectern/explain": 4,
+    "lectern/export": 3,
+    "lectern/jobs": 4,
+    "lectern/runs": 4,
+    "lectern/test_cli.py": 4,
+    "lectern/test_library.py": 4,
+    "lectern/test_nothing_lost.py": 3,
+    "lectern/ui/server": 4,
+    "properties": 3,
+    "ragcore/embeddings": 3,
+    "ragcore/llms": 4,
+    "ragcore/readers/ocr": 4,
+    "ragcore/readers/office": 2,
+    "ragcore/readers/pdf": 3,
+    "ragcore/readers/web": 3,
+    "ragcore/vector_stores": 3,
+    "real": 2,
+}
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fall evenly and in no step with the order of the cases
 
 
@@ -31,18 +58,21 @@ def spread(cases: Sequence[T], most: int, start: int = 0) -> list[T]:
     return [cases[at] for at in sorted(chosen)]
 
 
-def half(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """The tests of each file that are run by default, in their order: those marked `main`, and others from
-    all over the file, until they are half of it."""
+def share(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The tests without those that `ONE_IN` leaves out, in their order. Those that it keeps of a file are
+    from all over it."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    kept = set()
-    for number, of_file in enumerate(files.values()):
+    left_out: set[pytest.Item] = set()
+    for number, (path, of_file) in enumerate(files.items()):
+        inside = path.relative_to(HERE)
+        named = (ONE_IN[part.as_posix()] for part in (inside, *inside.parents) if part.as_posix() in ONE_IN)
+        most = -(-len(of_file) // next(named, 1))
         main = [item for item in of_file if item.get_closest_marker("main")]
         others = [item for item in of_file if item not in main]
-        kept |= {*main, *spread(others, (len(of_file) + 1) // 2 - len(main), number)}
-    return [item for item in items if item in kept]
+        left_out |= {*others} - {*spread(others, most - len(main), number)}
+    return [item for item in items if item not in left_out]
 
 
 def examples(most: int) -> int:
@@ -62,4 +92,4 @@ def sample(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         marker = of_one[0].get_closest_marker("sample")
         assert marker is not None
         left_out |= {*of_one} - {*spread(of_one, marker.args[0], number)}
-    return [item for item in items if item not in left_out]
+    return share([item for item in items if item not in left_out])

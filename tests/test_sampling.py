@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import half, spread
+from tests import sampling
+from tests.sampling import spread
 
 HERE = Path(__file__).parent
 MANY = range(30)
@@ -36,23 +37,30 @@ def test_of_many_cases_some_are_run(case: int, request: pytest.FixtureRequest, e
     cases = [
         item for item in request.session.items if item.name.startswith("test_of_many_cases_some_are_run[")
     ]
-    assert len(cases) == (len(MANY) if everything or "::" in "".join(request.config.args) else 3)
+    assert len(cases) == (len(MANY) if everything or ".py" in "".join(request.config.args) else 3)
 
 
-def test_half_of_each_file_is_run_with_its_main_tests() -> None:
+def test_shares_are_from_all_over_a_file_with_its_main_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     class Found:  # as much of a collected test as is asked for
-        def __init__(self, name: str, main: bool) -> None:
-            self.path, self.main = Path(name), main
+        def __init__(self, name: str, main: bool = False) -> None:
+            self.path, self.main = HERE / name, main
 
         def get_closest_marker(self, name: str) -> str | None:
             return name if self.main else None
 
+    monkeypatch.setattr(sampling, "ONE_IN", {"app": 2, "long.py": 3})
     long = [Found("long.py", main=number in (5, 6)) for number in range(9)]
-    single, crowded = [Found("single.py", False)], [Found("crowded.py", True) for _ in range(3)]
-    kept = half([*long, *single, *crowded])  # type: ignore[list-item]
-    assert [kept.count(item) for item in (long[5], long[6], *single, *crowded)] == [1] * 6  # type: ignore[arg-type]
-    assert len(kept) == 5 + 1 + 3
-    assert kept == sorted(kept, key=[*long, *single, *crowded].index)  # type: ignore[arg-type]
+    single, crowded = [Found("app/single.py")], [Found("app/crowded.py", main=True) for _ in range(3)]
+    quick = [Found("quick.py") for _ in range(5)]
+    found = [*long, *single, *crowded, *quick]
+    kept = sampling.share(found)  # type: ignore[arg-type]
+    assert {long[5], long[6], *single, *crowded, *quick} < {*kept}  # type: ignore[arg-type]
+    assert len(kept) == 3 + 1 + 3 + 5
+    assert kept == sorted(kept, key=found.index)  # type: ignore[arg-type]
+
+
+def test_files_with_a_share_exist() -> None:
+    assert all((HERE / name).exists() for name in sampling.ONE_IN)
 
 
 def test_skipped_test_names_an_existing_test() -> None:

@@ -25,7 +25,6 @@ from lectern.indexes import Indexes
 from lectern.library import Library
 from lectern.schema import Kind
 from lectern.settings import AppSettings
-from tests.sampling import half
 
 if TYPE_CHECKING:
     from playwright._impl._api_structures import SetCookieParam
@@ -76,18 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The long files come first, so that none is left for the end. By default half of each is run.
+    """The long files come first, so that none is left for the end.
 
     With `--screens` only those that take pictures are run: every screen first, before others have asked
     anything, then states.
     """
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
-    whole = config.getoption("--all") or config.getoption("--screens", default=False)
-    if not whole and not any(".py" in named for named in config.args):
-        here = [item for item in items if item.path.parent == HERE]
-        left_out = {*here} - {*half(here)}
-        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-        items[:] = [item for item in items if item not in left_out]
     if config.getoption("--screens", default=False):
         screens = [item for item in items if item.path.name == "test_screens.py"]
         items[:] = screens + [

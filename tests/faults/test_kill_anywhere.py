@@ -134,6 +134,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.main
 def test_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
     rounds, least = (26, 200) if everything else (2, 14)
     _driven(tmp_path, seed=20, rounds=rounds, least=least)

@@ -68,6 +68,7 @@ def drafts_of(library: Library, file_id: str) -> int:
     return len(Drafts(library.database).vectors(file_id))
 
 
+@pytest.mark.main
 def test_the_work_of_a_killed_worker_resumes_where_it_was(library: Library) -> None:
     file = add(library, paragraphs(600), "long.txt")
     first, second = Counting(dies_at=3), Counting()
