@@ -154,7 +154,7 @@ def _join_questions(spans: Iterable[str]) -> Iterator[str]:
             else:
                 yield held
             held = ""
-        elif begins_line and not ends_line:
+        elif begins_line and not ends_line and len(span.split()) > 1:  # no number, such as "Q1."
             held = span
             continue
         yield span

@@ -161,7 +161,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(
 def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     server.reply = lambda messages: (
-        "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n"
+        "## Wind\nIt **stops**\nat 45. [1]\n\n1. quagga\n\n2. okapi\n- zebra\n\n| Wind | Car |\n"
         "|---|---|\n| 45 | stops |"
     )
     replay(page)
@@ -181,10 +181,10 @@ def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, serve
         answer = cell(page, "condense_plus_context", 0).locator(".answer")
         assert (
             " ".join(answer.inner_text().split())
-            == "Wind It stops at 45. 1 first second third Wind Car 45 stops 1"
+            == "Wind It stops at 45. 1 quagga okapi zebra Wind Car 45 stops 1"
         )
         assert [item.get_attribute("value") for item in answer.locator("ol li").all()] == ["1", "2"]
-        assert answer.locator("ul li").all_inner_texts() == ["third"]
+        assert answer.locator("ul li").all_inner_texts() == ["zebra"]
         assert answer.locator("strong").all_inner_texts() == ["Wind", "stops"]
         cells = answer.locator("table :is(th, td)").all_inner_texts()
         # the row's source

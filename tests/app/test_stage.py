@@ -50,6 +50,7 @@ def facts(page: Page) -> list[str]:
     return [link.get_attribute("title") or "" for link in links]
 
 
+@pytest.mark.beside("test_citation_of_a_recording_opens_the_sample_page")
 def test_chat_and_query_recordings_play_without_documents(page: Page, empty_app: App) -> None:
     switch(page, empty_app, True)
     page.goto(empty_app.url)

@@ -69,7 +69,7 @@ def test_passages_and_token_count_come_before_the_first_word(
     page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
     assert time.monotonic() - asked < SILENCE
     words.wait_for()
-    page.get_by_text("two hundred and thirty").wait_for()
+    page.get_by_text("Visitors arrive").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
     assert chips.get_by_text("Reading:").is_visible()
     answered(page)
