@@ -25,7 +25,7 @@ KEPT = "The text so far has been kept."
 STEPS = (  # as the history of the railway has it
     "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with "
     "every number between one "
-    "hundred and ninety and two hundred and thirty [1]."
+    "hundred and ninety and two hundred and thirty [1]. I have counted it with chalk [1]."
 )
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(
     f"Paragraph {n} " + "and so on " * 30 for n in range(60)
@@ -58,7 +58,7 @@ def test_passages_and_token_count_come_before_the_first_word(
 ) -> None:
     words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
     chips = page.locator('[class*="st-key-chips_"]')
-    slow_model.reply = lambda messages: STEPS
+    slow_model.reply, slow_model.words_per_second = lambda messages: STEPS, 4.0
     slow_model.faults.append(Fault(delay=SILENCE))
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
@@ -69,7 +69,7 @@ def test_passages_and_token_count_come_before_the_first_word(
     page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
     assert time.monotonic() - asked < SILENCE
     words.wait_for()
-    page.get_by_text("Visitors arrive").wait_for()
+    page.get_by_text("I have").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
     assert chips.get_by_text("Reading:").is_visible()
     answered(page)
