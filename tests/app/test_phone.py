@@ -44,5 +44,12 @@ def test_logo_sizes_menus_and_details_have_their_places(browser: Browser, watch:
         assert box(details)["height"] >= 32
         below = box(page.locator('[class*="st-key-below_"]'))
         assert below["height"] <= 44 + 1  # the padding of the link moves nothing
+        page.goto(f"{app.url}/settings?s=prompts")
+        prompt, following = (page.locator('[class*="st-key-prompt_row_"]').nth(number) for number in (0, 1))
+        name, use = (
+            box(prompt.locator(part).first) for part in ("button p", '[data-testid="stCaptionContainer"]')
+        )
+        next_name = box(following.locator("button p").first)
+        assert use["y"] - (name["y"] + name["height"]) < next_name["y"] - (use["y"] + use["height"])
     finally:
         context.close()
