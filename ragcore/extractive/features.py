@@ -35,7 +35,7 @@ FEATURES = (
 MAX_EMBEDDED = 1200
 COST_PER_SENTENCE = 20  # characters, which take as long as the fixed cost of embedding a sentence
 MIN_EMBEDDED = 4  # minimum number of sentences that are embedded, of any length
-PRESELECTION = (14.7, 6.8, 7.7, -1.05)  # fitted weights of the features in `preselect`
+PRESELECTION = (14.7, 6.8, 7.7, -1.05, -1.0)  # weights of the features in `preselect`, the first four fitted
 TOPIC_WEIGHT = 0.3  # weight of a word in the brackets of a follow-up; a typed word has 1
 NAME_SIMILARITY = 0.6  # similarity of a word that is in the name of the sentence's document
 MAX_OTHER_TEXTS = 50  # texts without any of the question's words, see `_idf`
@@ -85,7 +85,8 @@ def preselect(
     """The rows of the quotes that are likeliest to answer, in order, up to MAX_EMBEDDED characters.
 
     They are chosen by static word vectors: the question's words in the sentence, those that only the sentence
-    before it has, the score of the passage, and whether it is a fragment.
+    before it has, the score of the passage, and whether it is a fragment or lacks the number that the
+    question asks for.
     """
     lengths = np.array([len(quote.read_with_lead) + COST_PER_SENTENCE for quote in quotes])
     if lengths.sum() <= MAX_EMBEDDED:
@@ -98,9 +99,9 @@ def preselect(
     before = np.where(follows[:, None], np.roll(similarities, 1, axis=0), 0)  # (n, words)
     weights = word_weights(question, own.stems, quotes)
     in_sentence, added = similarities @ weights, np.maximum(before - similarities, 0) @ weights
-    order = np.argsort(
-        -(np.column_stack([in_sentence, added, shares, fragments]) @ np.array(PRESELECTION)), kind="stable"
-    )
+    lacking = [lacks_number(question, quote.with_list) for quote in quotes]
+    measured = np.column_stack([in_sentence, added, shares, fragments, lacking])
+    order = np.argsort(-(measured @ np.array(PRESELECTION)), kind="stable")
     most = max(int((lengths[order].cumsum() <= MAX_EMBEDDED).sum()), MIN_EMBEDDED)
     return sorted(order[:most].tolist())
 

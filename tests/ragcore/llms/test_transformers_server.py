@@ -185,4 +185,4 @@ def test_the_connection_is_reported_as_working(running: Running) -> None:
     settings = LLMSettings(provider="openai_compatible", base_url=running.url, model=running.model)
     report = check_connection(settings, "")
     assert report.ok, report
-    assert report.message.startswith("Works: ")
+    assert report.message.startswith("It works: ")
