@@ -87,7 +87,7 @@ def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
         options = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": list(rules)}}
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
-    # What a menu covers in part is pressed once it is closed, and what the head of the panel covers, scrolled.
+    # What a menu or the head of the panel covers in part is pressed once it is closed or scrolled.
     covering = page.get_by_role("menu").or_(page.locator(".st-key-panel_head")).count() > 0
     return [
         f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
