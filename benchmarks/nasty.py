@@ -39,6 +39,9 @@ PASSWORDS = {  # which the manifest lacks; it says of the first two that they op
     "pdf_encrypted/r6-user-password.pdf": "asdfzxcv",
     "rtf_odf_epub/testODTEncrypted.odt": "tika",
 }
+HIDDEN = {  # must_words of the manifest that a browser does not show either
+    "html_xml/test_serp.html": {"real", "them", "week"},
+}
 
 
 @dataclass
@@ -104,7 +107,8 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
 
 
 def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
-    missing = [word for word in file["must_words"] if _plain(word) not in _plain(outcome.text)]
+    seen = [word for word in file["must_words"] if word not in HIDDEN.get(file["file"], ())]
+    missing = [word for word in seen if _plain(word) not in _plain(outcome.text)]
     lost = len(missing) > (1 - MIN_WORDS_SHARE) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
         return (
