@@ -60,7 +60,9 @@ def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
         page = browser.new_page(reduced_motion="reduce")
         let_in(page.context)
         page.goto(app.url)
-        drop(page, *FILES)
+        drop(page, FILES[0])
+        page.locator("li.row", has_text="Ready").wait_for()  # the first document read chooses the embedder
+        drop(page, *FILES[1:])
         page.locator("li.row").nth(len(FILES) - 1).wait_for()
         page.close()
         wait_without_page(app)
@@ -106,15 +108,18 @@ def test_price_comes_before_and_the_film_shows_the_calls_after(page: Page, real:
     page.get_by_role("textbox", name="Question").press("Control+Enter")
     page.locator(".st-key-query_ways").get_by_text(": ").first.wait_for()
     choose_way(page, "Refine")
-    price = page.get_by_text(re.compile(r"Refine: (\d+) calls, about [\d,]+ tokens"))
+    price = page.get_by_text(re.compile(r"^Refine: "))
     price.wait_for()
-    expected = re.search(r"(\d+) calls", price.inner_text())
-    assert expected is not None
+    expected = re.search(r"(\d+) calls, about [\d,]+ tokens", price.inner_text())
     page.get_by_role("button", name="Ask", exact=True).click()
     answered(page)
-    assert facts(page).startswith(f"Refine · {expected.group(1)} calls ·")
     page.locator('[class*="st-key-facts_"] a').click()
-    until(page, lambda: nodes(page).count() == int(expected.group(1)))
+    if expected is None:  # without a language model, calls cost nothing
+        assert facts(page).startswith("Refine · ")
+        until(page, lambda: nodes(page).count() > 1)
+    else:
+        assert facts(page).startswith(f"Refine · {expected.group(1)} calls ·")
+        until(page, lambda: nodes(page).count() == int(expected.group(1)))
     assert "PerksPlus" in open_call(page, 1).locator(".part.documents").inner_text()
 
 
@@ -161,7 +166,7 @@ def test_why_explains_a_passage_that_was_not_retrieved(page: Page, real: App) ->
     expect(page, "Tous les êtres humains naissent libres et égaux en dignité et en droits")
     page.locator(".st-key-why_passage").get_by_role("button", name="fra.txt").wait_for()
     expect(page, "A submarine landed on Jupiter")
-    page.get_by_text("No passage seems to say it.").wait_for()
+    page.get_by_text("is in none of your documents.").wait_for()
 
 
 @pytest.mark.beside("test_why_and_check.py")
