@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from lectern.jobs.rebuild import RebuildPlan
 from lectern.library import Library
@@ -13,6 +14,7 @@ from ragcore.text.language import language_of
 
 MAX_DOCUMENTS = 40  # whose languages are detected
 SAMPLE_CHARS = 2_000  # of each document
+language_of_sample = lru_cache(maxsize=4 * MAX_DOCUMENTS)(language_of)  # again for each drawing
 
 
 def plan_across_languages(
@@ -37,7 +39,7 @@ def plan_across_languages(
     if spoken == "en" or multilingual_e5.is_installed():
         if answered and any(language_of(source.text) == spoken for source in sources):
             return None
-        languages = {language_of(text) for text in _beginnings(library)} - {""}
+        languages = {language_of_sample(text) for text in _beginnings(library)} - {""}
         if languages <= {spoken} or (answered and spoken in languages):
             return None
     return library.rebuilds.plan(embed_model=multilingual_e5.available())
