@@ -14,7 +14,7 @@ from ragcore.text.language import language_of
 
 MAX_DOCUMENTS = 40  # whose languages are detected
 SAMPLE_CHARS = 2_000  # of each document
-language_of_sample = lru_cache(maxsize=4 * MAX_DOCUMENTS)(language_of)  # again for each drawing
+language_of_sample = lru_cache(maxsize=4 * MAX_DOCUMENTS)(language_of)  # asked whenever a page is drawn
 
 
 def plan_across_languages(

@@ -145,22 +145,26 @@ def units_of_prose(text: str) -> Iterator[Unit]:
 
 def _join_questions(spans: Iterable[str]) -> Iterator[str]:
     """The spans, but a short line of a sentence and a question as one: "I use a wheelchair. Can I ride?"."""
-    begins_line, held = True, ""
+    begins_line, statement = True, ""
     for span in spans:
         ends_line = "\n" in span[len(span.rstrip()) :]
-        if held:
-            if ends_line and QUESTION.search(span.rstrip()) and len((held + span).split()) <= MAX_HEADING:
-                span = held + span
+        if statement:
+            if (
+                ends_line
+                and QUESTION.search(span.rstrip())
+                and len((statement + span).split()) <= MAX_HEADING
+            ):
+                span = statement + span
             else:
-                yield held
-            held = ""
+                yield statement
+            statement = ""
         elif begins_line and not ends_line and len(span.split()) > 1:  # no number, such as "Q1."
-            held = span
+            statement = span
             continue
         yield span
         begins_line = ends_line
-    if held:
-        yield held
+    if statement:
+        yield statement
 
 
 def _short_lines(span: str) -> list[Unit]:
