@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 
 from lectern.jobs.rebuild import RebuildPlan
 from lectern.library import Library
@@ -14,7 +13,7 @@ from ragcore.text.language import language_of
 
 MAX_DOCUMENTS = 40  # whose languages are detected
 SAMPLE_CHARS = 2_000  # of each document
-language_of_sample = lru_cache(maxsize=4 * MAX_DOCUMENTS)(language_of)  # asked whenever a page is drawn
+_languages: dict[str, str] = {}  # by the hash of a document: asked whenever a page is drawn
 
 
 def plan_across_languages(
@@ -39,7 +38,7 @@ def plan_across_languages(
     if spoken == "en" or multilingual_e5.is_installed():
         if answered and any(language_of(source.text) == spoken for source in sources):
             return None
-        languages = {language_of_sample(text) for text in _beginnings(library)} - {""}
+        languages = _languages_of_documents(library) - {""}
         if languages <= {spoken} or (answered and spoken in languages):
             return None
     return library.rebuilds.plan(embed_model=multilingual_e5.available())
@@ -53,9 +52,13 @@ def _is_available() -> bool:
     return not constants.is_offline_mode()
 
 
-def _beginnings(library: Library) -> Iterator[str]:
-    for stored in library.store.documents()[:MAX_DOCUMENTS]:
-        try:
-            yield library.store.document(stored.id_).text[:SAMPLE_CHARS]
-        except UnknownDocumentError:  # deleted meanwhile
-            continue
+def _languages_of_documents(library: Library) -> set[str]:
+    documents = library.store.documents()[:MAX_DOCUMENTS]
+    for document in documents:
+        if document.hash not in _languages:
+            try:
+                text = library.store.document(document.id_).text
+            except UnknownDocumentError:  # deleted meanwhile
+                continue
+            _languages[document.hash] = language_of(text[:SAMPLE_CHARS])
+    return {_languages.get(document.hash, "") for document in documents}

@@ -59,7 +59,12 @@ def translate(text: str) -> str:
 
 def numeral(number: float, digits: int = 0) -> str:
     """A number in the reader's language: "1,204" and "0.5", "1.204" and "0,5"."""
-    return format_decimal(number, format=f"#,##0.{'0' * digits}" if digits else "#,##0", locale=language())
+    return _numeral(number, digits, language())
+
+
+@lru_cache(maxsize=1_000)  # a page has dozens of small ones
+def _numeral(number: float, digits: int, locale: str) -> str:
+    return format_decimal(number, format=f"#,##0.{'0' * digits}" if digits else "#,##0", locale=locale)
 
 
 def day(moment: float) -> str:

@@ -242,5 +242,5 @@ def test_what_is_printed_is_the_conversation_alone(page: Page, app: App) -> None
         assert not page.get_by_test_id(hidden).is_visible()
     assert not button(page, "More").last.is_visible()
     assert page.locator(".stMain").evaluate("el => getComputedStyle(el).overflowY") == "visible"
-    assert page.locator('[class*="st-key-said_"]').last.is_visible()
+    assert page.get_by_test_id("stChatMessage").last.is_visible()
     page.emulate_media(media="screen")

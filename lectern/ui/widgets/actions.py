@@ -22,6 +22,7 @@ from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
 from lectern.ui.widgets.thumbs import is_judged, judge
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.summary_requests import is_summary_request
+from ragcore.text.citations import renumber
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 
@@ -194,7 +195,7 @@ def actions(message: Message, *, last: bool) -> None:
         "cannot_copy": _("Your browser does not allow copying here"),
         "more": _("More"),
     }
-    data = {"text": message.as_shown.text, "actions": buttons, "words": words}
+    data = {"text": renumber(message.text, message.shown_numbers), "actions": buttons, "words": words}
     _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -60,7 +61,8 @@ def answer(message: Message, *, last: bool) -> None:
             file_table(message, message.facts.rows)
         elif message.text:
             outcome = message.facts.outcome if message.facts else "answer"
-            with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
+            plain, key = outcome == "answer", f"said_{outcome}_{message.id}"
+            with nullcontext() if plain else st.container(key=key, gap="xsmall"):
                 if message.facts is not None and message.facts.is_unsure:
                     unsure_mark()
                 _draw_text(message, folds=outcome == "closest")
