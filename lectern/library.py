@@ -135,7 +135,8 @@ class Library:
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
         self._answer_check: AnswerCheck | None = None
-        self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
+        # by whether it is the extractive reader
+        self._opened_llms: dict[bool, tuple[tuple[config.LLMSettings, str, str], LLM]] = {}
         self._lock = threading.Lock()
         self._deleting = threading.Lock()  # one deletion at a time, because each counts its own bytes
 
@@ -286,12 +287,14 @@ class Library:
         keys.bind_keys(self.folder, self.settings)
         key, embedder = keys.read_key(self.folder, chosen.provider, chosen.base_url), self.embedder
         with self._lock:
-            if self._opened_llm is None or self._opened_llm[0] != (chosen, key, embedder.name):
-                self._opened_llm = (
-                    (chosen, key, embedder.name),
-                    open_llm(chosen, key, embedder=embedder, home=config.home_of(self.folder)),
-                )
-            return self._opened_llm[1]
+            reads = chosen.provider == "none"
+            if reads and not extractive:
+                self._opened_llms.pop(False, None)  # the model of the settings before
+            opened = self._opened_llms.get(reads)
+            if opened is None or opened[0] != (chosen, key, embedder.name):
+                llm = open_llm(chosen, key, embedder=embedder, home=config.home_of(self.folder))
+                opened = self._opened_llms[reads] = (chosen, key, embedder.name), llm
+            return opened[1]
 
     def _own_llm(self) -> LLM:
         """The language model if it is on this computer, else the extractive reader. For requests without a
@@ -312,9 +315,11 @@ class Library:
         """The passages for an answer."""
         return self._plan(ask).passages(ask.question)
 
-    def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
-        """Start an answer, in a conversation if the ask has a chat mode. StillReadingError before any of its
-        documents is read."""
+    def answer(
+        self, ask: Ask, history: Sequence[ChatMessage] = (), *, llm: LLM | None = None
+    ) -> AnswerStream:
+        """Start an answer by `llm`, by default the one of the settings, in a conversation if the ask has a
+        chat mode. StillReadingError before any of its documents is read."""
         from lectern.ask.pipeline import answer, answer_each
 
         if unread := count_unread(self.files, ask):
@@ -323,7 +328,7 @@ class Library:
                 len(self.store) if ids is None else any(self.store.passage_ids(file_id) for file_id in ids)
             ):
                 raise StillReadingError(unread)
-        llm, plan = self.llm(extractive=ask.extractive), self._plan(ask)
+        llm, plan = llm or self.llm(extractive=ask.extractive), self._plan(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
             return answer_each(

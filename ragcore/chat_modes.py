@@ -22,9 +22,10 @@ from ragcore.prompts.wording import (
     TREE_SUMMARIZE,
     in_chat,
 )
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
+from ragcore.query_engine.retriever import NodePostprocessor, RetrieverQueryEngine
 from ragcore.response_synthesizers.modes import Prompts, ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.retrievers.base import Retriever
 from ragcore.schema import ChatMessage
 from ragcore.tools import QueryEngineTool
 

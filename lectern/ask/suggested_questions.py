@@ -135,7 +135,8 @@ class Suggestions:
 
     def get(self, of: Collection[str] = ()) -> SuggestionState:
         """The stored suggestions, except of deleted documents, or only those `of` these documents. If the
-        documents have changed, a thread begins to generate new ones, as soon as no file is being read."""
+        documents have changed, a thread begins to generate new ones: the first at once, later ones as soon as
+        no file is being read."""
         with self._lock:  # before the rows are read: the thread may store them and end in between
             busy = self._thread is not None and self._thread.is_alive()
         version, reading = self._now()
@@ -362,7 +363,7 @@ def _mean_count(question: str, text: str) -> float:
 
 
 def is_near(candidate: Candidate, hits: Sequence[NodeWithScore]) -> bool:
-    """Whether a passage of the question's own document is among the first NEAR."""
+    """Whether a passage of the question's own document is among the first MAX_RANK."""
     return any(hit.node.ref_doc_id == candidate.document_id for hit in hits[:MAX_RANK])
 
 

@@ -359,6 +359,7 @@ class Conversations(Tables):
             ask.to_json(),
             message_id,
         )
+        self._unsaved.pop(message_id, None)
         message = self.message(message_id)
         if message is None:
             raise InputError("This answer has been deleted.", hint="Ask the question again.")
@@ -395,6 +396,10 @@ class Conversations(Tables):
     def show_unsaved(self, message: Message) -> None:
         """Return this message from memory, in this process, until it can be stored."""
         self._unsaved[message.id] = message
+
+    def shows_unsaved(self, message: Message) -> bool:
+        """Whether it is still to be stored: not since it was stored, or is being written again."""
+        return self._unsaved.get(message.id) is message
 
     def stop(self, message_id: str) -> None:
         """Stop an answer. Its text so far stays, and `write` returns False from now on."""

@@ -13,7 +13,8 @@ from ragcore.text.language import language_of
 
 MAX_DOCUMENTS = 40  # whose languages are detected
 SAMPLE_CHARS = 2_000  # of each document
-_languages: dict[str, str] = {}  # by the hash of a document: asked whenever a page is drawn
+# by the hash of a document; kept because the offer below the last answer is considered at each rerun
+_languages: dict[str, str] = {}
 
 
 def plan_across_languages(

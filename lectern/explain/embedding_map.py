@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -235,7 +236,7 @@ class EmbeddingMaps:
                 with suppress(ValueError):  # output of a package
                     self._share = float(line)
         status = process.wait()
-        if status > 0:
+        if status not in (0, -signal.SIGTERM):  # SIGTERM: `end`
             self.problem = Problem(
                 "The map could not be drawn.", "Try again. If it happens again, please report it."
             )

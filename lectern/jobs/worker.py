@@ -151,7 +151,7 @@ class Worker:
                     self._heal(index, document_id, passages)
                     healed += 1
         if healed:
-            logger.warning("the vectors of %d documents were damaged and are made anew", healed)
+            logger.warning("the vectors of %d documents were damaged and are being recomputed", healed)
         return healed
 
     def _heal(self, index: IndexStore, document_id: str, passages: PassageEmbedder) -> None:
@@ -438,7 +438,7 @@ def main() -> None:
             try:
                 retry_while_away(worker.heal)
             except RagError as error:  # files must still be read; the next check tries again
-                logger.warning("damaged vectors could not be made anew: %s", error.what)
+                logger.warning("damaged vectors could not be recomputed: %s", error.what)
         parts.store.close()  # An open file that another process deletes would still use disk space.
         retry_while_away(changes.wait)
 

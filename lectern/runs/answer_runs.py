@@ -20,6 +20,7 @@ from lectern.library import Library
 from lectern.runs.call_in_flight import CallInFlight, CallWatch, ReadPrompts
 from lectern.runs.shared_passages import SharedPassages
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
+from lectern.settings import PriceSettings
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.extractive.fixed_replies import NOTHING_FOUND
 from ragcore.llms.base import LLMMetadata
@@ -75,6 +76,7 @@ class Run:
         self._answering: AnswerStream | None = None
         self._watch: CallWatch | None = None
         self._model: LLMMetadata | None = None
+        self._price, self._is_free = PriceSettings(), True
         self._unread = 0
         self._unready = False
         self.conversation_id = message.conversation_id
@@ -106,9 +108,11 @@ class Run:
         return self._answering.rows if isinstance(self._answering, AnswerPerDocument) else ()
 
     def stop(self) -> None:
-        """End the answer with its text so far. Returns at once, and cancels the call of the model."""
-        self._end("stopped")
-        self._cancellation.cancel()
+        """End the answer with its text so far, and cancel the call of the model."""
+        try:
+            self._end("stopped")
+        finally:
+            self._cancellation.cancel()
 
     def follow(self, hz: float = 20.0) -> Iterator[str]:
         """Pieces of the text from its beginning, at most `hz` a second; "" after half a second without
@@ -150,7 +154,9 @@ class Run:
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
         # now, because the settings may change during the answer
-        llm = self._library.llm(extractive=self._ask.extractive)
+        settings, llm = self._library.settings, self._library.llm(extractive=self._ask.extractive)
+        self._price = settings.price
+        self._is_free = llm.metadata.is_extractive or settings.llm.provider == "llama_cpp"
         self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
             self._ask = self._same.add_to(self._ask)
@@ -158,7 +164,7 @@ class Run:
         self._unread = count_unread(self._library.files, self._ask)
         self._unready = self._library.embedder_loader.state == "loading"
         with self._watch.follow():
-            answer = self._answering = self._library.answer(self._ask, self._history)
+            answer = self._answering = self._library.answer(self._ask, self._history, llm=llm)
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
@@ -214,8 +220,7 @@ class Run:
         retrievals = trace.spans("retrieve")
         corrected = next((str(step.facts["meant"]) for step in retrievals if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
-        spent, price = trace.total_tokens(), self._library.settings.price
-        free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
+        spent, price = trace.total_tokens(), self._price
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=ask.mode,
@@ -230,7 +235,7 @@ class Run:
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
             meant=corrected,
-            money=None if free else price.money(spent.prompt, spent.completion),
+            money=None if self._is_free else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
             reading=ask.reading,
@@ -265,9 +270,10 @@ class Run:
                 self._write(state)
             except StoreError as error:
                 logger.exception("the end of answer %s could not be written", self.message_id)
-                self._library.conversations.show_unsaved(self._finished_message(state))
+                unsaved = self._finished_message(state)
+                self._library.conversations.show_unsaved(unsaved)
                 if _may_pass(error):
-                    threading.Thread(target=self._write_later, args=(state,), daemon=True).start()
+                    threading.Thread(target=self._write_later, args=(state, unsaved), daemon=True).start()
             finally:
                 self._state = state  # after it was stored, so that followers can read it from the library
                 self._changed.notify_all()
@@ -289,12 +295,14 @@ class Run:
                     self._changed.notify_all()
                     self._cancellation.cancel()
 
-    def _write_later(self, state: State) -> None:
+    def _write_later(self, state: State, unsaved: Message) -> None:
         """Store the end of an answer once the disk has space or the database can be reached."""
         pause = WRITE_SECONDS
         while True:
             time.sleep(pause)
             pause = min(2 * pause, MAX_RETRY_SECONDS)
+            if not self._library.conversations.shows_unsaved(unsaved):
+                return
             try:
                 self._write(state)
             except StoreError as error:

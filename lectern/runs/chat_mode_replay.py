@@ -324,7 +324,7 @@ class Replays:
         return self._steps.get(message.id)
 
     def _play(self, conversation_id: str, waiting: deque[Turns], stopped: threading.Event) -> None:
-        """Ask all lanes, AT_ONCE at a time."""
+        """Ask all lanes, MAX_LANES at a time."""
         threads = [
             threading.Thread(target=self._take, args=(waiting, stopped), name="replay-lane", daemon=True)
             for _ in range(min(MAX_LANES, len(waiting)))

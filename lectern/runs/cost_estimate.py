@@ -56,8 +56,8 @@ def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Pr
     nothing.
 
     Calls and tokens are exact if the reply is as long as the model's last replies, except for agents, which
-    are expected to use one tool, and for more than SOME passages. Raises QuestionError and ContextWindowError
-    like the answer.
+    are expected to use one tool, and for more than MAX_PASSAGES passages. Raises QuestionError and
+    ContextWindowError like the answer.
     """
     with under(Span("price")):
         if ask.reading == "each_file":

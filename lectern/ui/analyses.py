@@ -29,7 +29,7 @@ def start_analysis(key: str, work: Callable[[], T]) -> Future[T]:
     """Runs `work` in a thread, once per key and tab. It must not use the session."""
     analyses: dict[str, Future[Any]] = session().answers.analyses
     if key not in analyses:
-        for old in list(analyses)[: len(analyses) - MAX_ANALYSES + 1]:
+        for old in list(analyses)[: max(len(analyses) - MAX_ANALYSES + 1, 0)]:
             del analyses[old]
         analyses[key] = _threads().submit(work)
     return analyses[key]

@@ -51,7 +51,8 @@ class Prices:
         messages = tuple((message.role, message.content) for message in history)
         key = (estimate, ask, messages, basis(library))
         with self._lock:
-            if key not in self._known:
+            known = self._known.get(key)
+            if known is None or (known.done() and known.exception() is not None):
                 self._known[key] = self._pool.submit(estimate, library, ask, tuple(history))
                 while len(self._known) > CACHE_SIZE:
                     self._known.popitem(last=False)
@@ -71,7 +72,7 @@ def calls_a_model() -> bool:
 
 
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
-    """The price of an answer in the open index. Repeated calls are free."""
+    """The price of an answer in the open index, estimated once per state of the library."""
     library = resources.library()
     recorded = recorded_price(library, ask, history)
     if recorded is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from html import escape as escape_html
 
 import httpx
@@ -117,9 +117,9 @@ def answer_md(
     to show instead of n. `marks` are in order and contain no citation; with other formatting inside, the
     longest plain part is marked.
     """
-    linked = tuple(
-        (number, f"[{(numbers or {}).get(number, number)}]({link})") for number, link in (links or {}).items()
-    )
+    linked = {
+        number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()
+    }
     safe = _escape_markdown(_insert_mark_characters(text, marks[:_MAX_MARKS]), linked)
     if numbers:
         safe = _REPEATED_CITATION.sub(r"\g<first>", safe)
@@ -152,11 +152,10 @@ def _longest_plain_part(text: str, start: int, end: int) -> tuple[int, int]:
     return first, first + len(text[first:last].rstrip())
 
 
-@lru_cache(maxsize=100)  # a long conversation is drawn again at each press
-def _escape_markdown(text: str, links: tuple[tuple[int, str], ...]) -> str:
-    """`links` are citation numbers and their Markdown."""
+def _escape_markdown(text: str, links: Mapping[int, str]) -> str:
+    """`links` maps citation numbers to Markdown."""
     return rewrite_outside_code(
-        _separate_lists(text), line=partial(_line, links=dict(links)), language=_code_language
+        _separate_lists(text), line=partial(_line, links=links), language=_code_language
     )
 
 
@@ -209,7 +208,6 @@ def _escape_with_addresses(text: str) -> str:
     return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape), _escape)
 
 
-@lru_cache(maxsize=1_000)
 def _literal(text: str) -> str:
     return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape_all), _escape_all)
 

@@ -214,7 +214,7 @@ class Session:
 
 def open_index(index_id: str) -> None:
     before = session()
-    anew = Session(
+    fresh = Session(
         language=before.language,
         appearance=before.appearance,
         index=index_id,
@@ -224,7 +224,7 @@ def open_index(index_id: str) -> None:
         indexes=IndexesState(forms=before.indexes.forms + 1, creation=before.indexes.creation),
         evaluate=EvaluateState(uploads=before.evaluate.uploads + 1),
     )
-    fill_widget("_session", anew)
+    fill_widget("_session", fresh)
     _run.context = None
     # they belong to the other index
     forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])

@@ -17,9 +17,10 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
+from ragcore.query_engine.retriever import NodePostprocessor, run_postprocessors
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.retrievers.base import Retriever
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
 from ragcore.settings import services
 from ragcore.tools import ToolOutput

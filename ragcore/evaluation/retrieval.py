@@ -12,7 +12,8 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
+from ragcore.query_engine.retriever import NodePostprocessor, run_postprocessors
+from ragcore.retrievers.base import Retriever
 from ragcore.schema import QueryBundle, as_bundle
 
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
-    from ragcore.retrievers.base import BaseRetriever
+    from ragcore.query_engine.retriever import NodePostprocessor, RetrieverQueryEngine
+    from ragcore.retrievers.base import BaseRetriever, Retriever
 
 logger = logging.getLogger(__name__)
 

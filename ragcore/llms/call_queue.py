@@ -27,7 +27,7 @@ class OvertakenError(LLMError):
     """A question ended a call in the background."""
 
     def __init__(self) -> None:
-        super().__init__("This gave way to a question.", hint="It is made another time.")
+        super().__init__("Postponed for a question.", hint="It runs again later.")
 
 
 class CallCancelledError(LLMError):

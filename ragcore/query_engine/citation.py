@@ -11,10 +11,11 @@ from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import Span
 from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
+from ragcore.query_engine.retriever import NodePostprocessor, run_postprocessors
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
+from ragcore.retrievers.base import Retriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 
 

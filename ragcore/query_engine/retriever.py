@@ -13,15 +13,11 @@ from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
+from ragcore.retrievers.base import Retriever
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-
-class Retriever(Protocol):
-    def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
-        """The passages for a question, best first."""
 
 
 class NodePostprocessor(Protocol):

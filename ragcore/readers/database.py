@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
 from ragcore.schema import Document
 
 if TYPE_CHECKING:
-    from sqlalchemy import Dialect, Engine
+    from sqlalchemy import Connection, Dialect, Engine
     from sqlalchemy.exc import SQLAlchemyError
 
 FETCHED_ROWS = 1_000  # fetched at a time if the driver supports it
 SECONDS = 120  # maximum time of a read-only query
 SILENT_SECONDS = SECONDS + 10  # maximum time without a byte from the server
 STEPS_PER_CHECK = 100_000  # of SQLite's virtual machine between two checks of the time, about a millisecond
-READ_ONLY = {  # statements for a read-only transaction with a time limit; SQLite's limit is in `rows`
+READ_ONLY = {  # statements for a read-only transaction with a time limit; SQLite's limit is in `_read_only`
     "postgresql": ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {1000 * SECONDS}"),
     "mysql": ("SET TRANSACTION READ ONLY", f"SET SESSION max_execution_time = {1000 * SECONDS}"),
     "mariadb": ("SET TRANSACTION READ ONLY", f"SET SESSION max_statement_time = {SECONDS}"),
@@ -109,14 +111,10 @@ class DatabaseReader:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            with self.engine.connect() as connection:
-                if read_only:
-                    for order in READ_ONLY.get(self.engine.dialect.name, ()):
-                        connection.execute(text(order))
-                    if connection.dialect.name == "sqlite":
-                        end = time.monotonic() + SECONDS
-                        driver: Any = connection.connection.driver_connection
-                        driver.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
+            with (
+                self.engine.connect() as connection,
+                _read_only(connection) if read_only else nullcontext(),
+            ):
                 statement = text(_LIKE_A_PLACEHOLDER.sub(r"\:", query))
                 # Only this statement has rows to fetch in steps.
                 result = connection.execute(statement, execution_options={"yield_per": FETCHED_ROWS})
@@ -158,6 +156,30 @@ class DatabaseReader:
                     if name in metadata_cols
                 },
             )
+
+
+@contextmanager
+def _read_only(connection: Connection) -> Iterator[None]:
+    """Inside, the database refuses changes and stops a query after SECONDS. Later users of the engine have no
+    such limits."""
+    from sqlalchemy import text
+
+    dialect = connection.dialect.name
+    if dialect != "sqlite":
+        connection.detach()  # closed at its end, and not given to others
+    for order in READ_ONLY.get(dialect, ()):
+        connection.execute(text(order))
+    if dialect != "sqlite":
+        yield
+        return
+    end, driver = time.monotonic() + SECONDS, connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    driver.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
+        driver.execute("PRAGMA query_only = OFF")
 
 
 def limit_connections(engine: Engine, address: str | None) -> None:

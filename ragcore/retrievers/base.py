@@ -22,7 +22,8 @@ _callers: ContextVar[tuple[int, ...]] = ContextVar("_callers", default=())
 
 
 class Retriever(Protocol):
-    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
+    def retrieve(self, query: str | QueryBundle, /) -> list[NodeWithScore]:
+        """The passages for a question, best first."""
 
 
 class BaseRetriever(PromptMixin, ABC):

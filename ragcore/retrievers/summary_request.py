@@ -81,7 +81,7 @@ class OverviewRetriever(BaseRetriever):
         try:
             nodes = [node for node in self._spread(documents) if node.embedding is not None]  # None: damaged
         except DamagedStoreError as error:
-            step.note(damaged=error.what)
+            step.note(damaged=error.what, retriever=self._fallback.name)
             return self._fallback._retrieve(query, step)
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from functools import lru_cache
 
 from ragcore.schema import NodeWithScore
 from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
@@ -41,12 +40,7 @@ _ANY_FORM = re.compile(
 
 def cited_in(text: str) -> list[int]:
     """The numbers that a text cites, in order, with repeats."""
-    return list(_cited_in(text))
-
-
-@lru_cache(maxsize=200)  # a screen asks several times for each of its answers
-def _cited_in(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for cited in CITATION.findall(text) for number in re.findall(_NUMBER, cited))
+    return [int(number) for cited in CITATION.findall(text) for number in re.findall(_NUMBER, cited)]
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:

@@ -48,7 +48,7 @@ def translate_errors() -> Iterator[None]:
         ) from error
     except NotFoundError as error:
         raise StoreError(
-            f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
+            f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it again."
         ) from error
     except Exception as error:  # bare: how the client reports an answer that it has no class for
         if not isinstance(error, ChromaError) and type(error) is not Exception:

@@ -50,7 +50,7 @@ async def upload(request: Request) -> Response:
     name = safe_name(request.query_params.get("name", ""))
     try:
         limit, too_large = await anyio.to_thread.run_sync(_limit, library, name)
-    except StoreError as error:
+    except RagError as error:
         return refusal(503, error.what, error.hint)
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:

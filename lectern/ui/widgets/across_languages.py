@@ -20,10 +20,11 @@ def across_languages(message: Message) -> None:
     if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
         rebuild_status()
         return
-    if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
-        return
-    answered = message.facts is None or message.facts.outcome == "answer"
-    plan = plan_across_languages(library, message.ask.question, message.sources, answered=answered)
+    ask, facts = message.ask, message.facts
+    if ask is None or facts is None or ask.reading != "best" or not ask.reads_documents:
+        return  # without facts, it is the reply to a greeting
+    answered = facts.outcome == "answer"
+    plan = plan_across_languages(library, ask.question, message.sources, answered=answered)
     if plan is None:
         return
     st.markdown(_("Your documents are indexed for questions in English, so some passages may be missed."))
@@ -34,9 +35,7 @@ def across_languages(message: Message) -> None:
         key=f"across_languages_{message.id}",
         icon=":material/translate:",
         on_click=_rebuild,
-        help=_(
-            "The index is being rebuilt for all languages in the background. You can keep asking questions."
-        ),
+        help=_("Rebuilds the index for all languages in the background. You can keep asking questions."),
     )
 
 

@@ -54,8 +54,9 @@ def question(message: Message) -> None:
         st.markdown(plain_md(message.text))
 
 
-def answer(message: Message, *, last: bool) -> None:
-    """A finished answer. Only the `last` one has all buttons."""
+def answer(message: Message, *, last: bool, alone: bool = True) -> None:
+    """A finished answer. Only the `last` one has all buttons. Offers for the whole index are only below an
+    answer that is `alone`."""
     with st.chat_message("assistant"):
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
@@ -92,7 +93,8 @@ def answer(message: Message, *, last: bool) -> None:
         if last:
             _narrow_scope_line(message)
             _unread(message)
-            across_languages(message)
+            if alone:
+                across_languages(message)
         _below(message, last=last)
 
 
@@ -282,12 +284,13 @@ def _narrow_scope_line(message: Message) -> None:
     searched = [names[file_id] for file_id in ask.file_ids if file_id in names]
     number = len(searched)
     text = ngettext("Searched only in {number} document.", "Searched only in {number} documents.", number)
+    text = text.format(number=numeral(number))
     if number == 1:
         text = _("Searched only in {documents}.").format(documents=label(searched[0]))
     with st.container(
         key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"
     ):
-        st.caption(text.format(number=numeral(number)))
+        st.caption(text)
         st.button(
             _("Search all documents"),
             key="search_all",

@@ -168,7 +168,7 @@ def _draw_finished(message: Message) -> None:
         st.markdown(_("The passages are listed below."))
         answer_without_text(message)
         return
-    answer(message, last=True)
+    answer(message, last=True, alone=False)
     verdict_line(message)
     gone = len(message.ask.node_ids or ()) - len(message.sources) if message.ask else 0
     if gone > 0 and message.state == "done":

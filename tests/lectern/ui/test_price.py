@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import streamlit as st
 
+from lectern.library import Library
 from lectern.schema import Ask, Price
 from lectern.settings import AppSettings
-from lectern.ui import resources
+from lectern.ui import pricing, resources
 from lectern.ui.widgets import price
+from ragcore.errors import StoreError
+from ragcore.schema import ChatMessage
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,20 @@ def test_the_total_price_appears_once_each_is_known(monkeypatch: pytest.MonkeyPa
     prices[asks[1]].set_result(Price(3, 2900, 100, 120.0))
     price.total_tag(asks)
     assert drawn[-1].replace("\N{NO-BREAK SPACE}", " ") == "Total: 4 calls, about 4,000 tokens, about 3 min"
+
+
+def test_price_that_could_not_be_estimated_is_estimated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "basis", lambda library: "the same")
+    known = Price(calls=1, prompt_tokens=10, completion_tokens=10)
+    results: list[Price | StoreError] = [StoreError("The database is busy."), known]
+
+    def estimate(library: Library, ask: Ask, history: Sequence[ChatMessage]) -> Price:
+        result = results.pop(0)
+        if isinstance(result, StoreError):
+            raise result
+        return result
+
+    prices, library = pricing.Prices(), cast(Library, None)
+    assert isinstance(prices.get(library, Ask("Why?"), estimate=estimate).exception(10), StoreError)
+    for _ in range(2):
+        assert prices.get(library, Ask("Why?"), estimate=estimate).result(10) == known

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
-from ragcore.readers import DatabaseReader
+from ragcore.readers import DatabaseReader, database
 from tests import postgres
 
 QUERY = "SELECT id, name, height FROM peaks ORDER BY id"
@@ -232,3 +232,14 @@ def test_readers_import_without_optional_packages() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_limits_of_a_read_only_query_end_with_it(
+    engine: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "SECONDS", -1)
+    monkeypatch.setattr(database, "STEPS_PER_CHECK", 1)
+    with pytest.raises(InputError):
+        list(DatabaseReader(engine=engine).rows(QUERY, read_only=True))
+    change(engine, "INSERT INTO peaks VALUES (3, 'Grey Knott', 697, NULL)")
+    assert len(list(DatabaseReader(engine=engine).rows(QUERY))) == 3
