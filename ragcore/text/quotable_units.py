@@ -102,7 +102,7 @@ def units_of(text: str) -> Iterator[Unit]:
 
 def units_of_prose(text: str) -> Iterator[Unit]:
     head = letterhead(text)
-    for line in filter(None, map(_plain, head.splitlines())):
+    for line in filter(_has_words, map(_plain, head.splitlines())):
         yield Unit(line, False, True, "=" if NUMBERS.search(line) else None)
     begins_line, bullet = True, None
     for span in _join_questions(_spans(text.removeprefix(head))):

@@ -236,7 +236,7 @@ def answer_on_it(disk: Path) -> None:
         conversations = library.conversations
         conversation = conversations.create()
         run = AnswerRuns(library).start(conversation.id, Ask("What is new?"))
-        assert run.wait(30)
+        assert run.wait(120)
         shown = conversations.messages(conversation.id)[-1]
         assert (shown.text, shown.state, shown.saved) == (run.text, "done", False)
         assert len(shown.text) > 20_000

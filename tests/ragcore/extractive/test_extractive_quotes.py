@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcore.text.quotable_sentences import LIST_CHARS, Quote, distinct, join_quotes, quotes_in, with_lists
@@ -631,6 +631,7 @@ Was it red?|* a b|It is due. It is high.|and so it went on|Monday 10 am to 6 pm|
         st.tuples(st.sampled_from(re.split(r"[|\n]", LINES)), st.sampled_from(["\n", "\n\n"])), max_size=12
     )
 )
+@example([("Adults £12.50", "\n"), ("Adults £12.50", "\n"), ("*", "\n"), ("Was it red?", "\n")])
 def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, str]]) -> None:
     text = "".join(line + end for line, end in lines)
     for quote in quotes_in(text, number=1):
