@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from lectern.explain.across_languages import plan_across_languages
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
-from lectern.schema import Ask, Message, Source
+from lectern.schema import AnswerFacts, Ask, Message, Source
 from lectern.ui import resources
 from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.hashing import HashEmbedding
@@ -114,8 +115,16 @@ def test_one_click_rebuilds_the_index_for_every_language(
 ) -> None:
     monkeypatch.setattr(resources, "library", lambda: library)
     page = AppTest.from_function(below_an_answer, default_timeout=60)
-    page.session_state["message"] = Message(
-        "m", "c", "assistant", "", "done", 0.0, Ask(QUESTION, chat_mode=None), sources=(source(ENGLISH),)
+    greeted = Message("m", "c", "assistant", "¡Hola!", "done", 0.0, Ask("¿Cómo estás?", chat_mode=None))
+    page.session_state["message"] = greeted
+    page.run()
+    assert not page.exception
+    assert not page.markdown, "the reply to a greeting searched nothing"
+    page.session_state["message"] = replace(
+        greeted,
+        ask=Ask(QUESTION, chat_mode=None),
+        facts=AnswerFacts("compact", "compact", 0, 0.1, 1, 1, 0, 0),
+        sources=(source(ENGLISH),),
     )
     page.run()
     assert not page.exception
