@@ -90,7 +90,7 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
 
     button(page, "Edit").click()
     field = page.get_by_label("Note text")
-    assert field.input_value() == note.text
+    until(page, lambda: field.input_value() == note.text)
     field.fill("## Dogs\n\nOnly **small** ones [1].\n\n![x](http://evil/) <b>bold</b>")
     button(page, "Save").click()
     shown.get_by_text(re.compile(", edited$")).wait_for()
