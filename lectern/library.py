@@ -287,13 +287,13 @@ class Library:
         keys.bind_keys(self.folder, self.settings)
         key, embedder = keys.read_key(self.folder, chosen.provider, chosen.base_url), self.embedder
         with self._lock:
-            reads = chosen.provider == "none"
-            if reads and not extractive:
+            is_reader = chosen.provider == "none"
+            if is_reader and not extractive:
                 self._opened_llms.pop(False, None)  # the model of the settings before
-            opened = self._opened_llms.get(reads)
+            opened = self._opened_llms.get(is_reader)
             if opened is None or opened[0] != (chosen, key, embedder.name):
                 llm = open_llm(chosen, key, embedder=embedder, home=config.home_of(self.folder))
-                opened = self._opened_llms[reads] = (chosen, key, embedder.name), llm
+                opened = self._opened_llms[is_reader] = (chosen, key, embedder.name), llm
             return opened[1]
 
     def _own_llm(self) -> LLM:

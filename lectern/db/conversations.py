@@ -398,7 +398,7 @@ class Conversations(Tables):
         self._unsaved[message.id] = message
 
     def shows_unsaved(self, message: Message) -> bool:
-        """Whether it is still to be stored: not since it was stored, or is being written again."""
+        """Whether it is still to be stored. False once it was stored, or its answer is written again."""
         return self._unsaved.get(message.id) is message
 
     def stop(self, message_id: str) -> None:

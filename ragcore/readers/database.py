@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -164,16 +163,14 @@ def _read_only(connection: Connection) -> Iterator[None]:
     such limits."""
     from sqlalchemy import text
 
-    dialect = connection.dialect.name
-    if dialect != "sqlite":
-        connection.detach()  # closed at its end, and not given to others
-    for order in READ_ONLY.get(dialect, ()):
+    for order in READ_ONLY.get(connection.dialect.name, ()):
         connection.execute(text(order))
-    if dialect != "sqlite":
+    if connection.dialect.name != "sqlite":
+        connection.detach()  # closed at its end, and not given to others
         yield
         return
-    end, driver = time.monotonic() + SECONDS, connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
+    end = time.monotonic() + SECONDS
+    driver: Any = connection.connection.driver_connection
     driver.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
     try:
         yield

@@ -62,8 +62,8 @@ def answer(message: Message, *, last: bool, alone: bool = True) -> None:
             file_table(message, message.facts.rows)
         elif message.text:
             outcome = message.facts.outcome if message.facts else "answer"
-            plain, key = outcome == "answer", f"said_{outcome}_{message.id}"
-            with nullcontext() if plain else st.container(key=key, gap="xsmall"):
+            frame = f"said_{outcome}_{message.id}" if outcome != "answer" else ""
+            with st.container(key=frame, gap="xsmall") if frame else nullcontext():
                 if message.facts is not None and message.facts.is_unsure:
                     unsure_mark()
                 _draw_text(message, folds=outcome == "closest")
