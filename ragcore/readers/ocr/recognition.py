@@ -112,10 +112,14 @@ def is_blank(picture: Image) -> bool:
 
 
 class RecognitionReport:
-    """Collects what could not be recognised on the pages of one file, and gives an error for each kind."""
+    """Collects what could not be recognised on the pages of one file, and gives an error for each kind.
 
-    def __init__(self, name: str) -> None:
+    `engines` are those that read the pages, by default `installed_engines()`.
+    """
+
+    def __init__(self, name: str, *, engines: Sequence[Engine] | None = None) -> None:
         self._name = name
+        self._engines = engines
         self._wordless: list[str] = []
         self._unread: list[str] = []
         self._languages: dict[str, list[str]] = {}
@@ -128,8 +132,12 @@ class RecognitionReport:
             self._unread.append(label)
         elif not page.text and not (picture and is_blank(picture)):
             self._wordless.append(label)
-        elif page.text and not any(engine.reads(language) for engine in installed_engines()):
+        elif page.text and not self._can_read(language):
             self._languages.setdefault(language, []).append(label)
+
+    def _can_read(self, language: str) -> bool:
+        engines = installed_engines() if self._engines is None else self._engines
+        return any(engine.reads(language) for engine in engines)
 
     def errors(self) -> Iterator[NoTextError]:
         name = self._name

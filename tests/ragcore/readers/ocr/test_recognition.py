@@ -23,11 +23,12 @@ from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.ocr.recognised_page import Line, RecognisedPage, Word
 from ragcore.readers.pdf.page_images import render_page
 from ragcore.readers.registry import read_file
+from tests.needs import needs_rapidocr
 from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, drawn, scanned, with_tesseract
 
 MARK = (10, 10, 60, 30)  # on an upright page
 
-with_rapidocr = pytest.mark.skipif(not rapidocr.is_installed(), reason="the extra ocr is not installed")
+with_rapidocr = needs_rapidocr
 each_engine = pytest.mark.parametrize(
     "engine", [pytest.param(tesseract, marks=with_tesseract), pytest.param(rapidocr, marks=with_rapidocr)]
 )
@@ -94,8 +95,10 @@ def test_a_page_is_read_the_way_up_that_gives_text(turn: int) -> None:
     assert (page.text, page.turn, page.width, page.height) == ("the tower of the town", turn, 400, 600)
 
 
-def reports(page: RecognisedPage, picture: Image.Image, label: str = "3") -> list[str]:
-    report = recognition.RecognitionReport("a.pdf")
+def reports(
+    page: RecognisedPage, picture: Image.Image, label: str = "3", engine: recognition.Engine | None = None
+) -> list[str]:
+    report = recognition.RecognitionReport("a.pdf", engines=[engine or Double("")])
     report.note(label, picture, page)
     return [error.what for error in report.errors()]
 
@@ -288,7 +291,7 @@ def test_german_read_by_an_english_engine_alone_is_reported(monkeypatch: pytest.
         pytest.skip("tesseract has German")
     monkeypatch.setattr(recognition, "ENGINES", (tesseract,))
     page: ScannedPage = next(page for page in scanned_pages() if page.name == "German")
-    [what] = reports(recognition.recognise(page.picture, "a.pdf"), page.picture)
+    [what] = reports(recognition.recognise(page.picture, "a.pdf"), page.picture, engine=tesseract)
     assert what == "Accents may be wrong on these pages of a.pdf: 3."
 
 
