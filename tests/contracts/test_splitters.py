@@ -31,13 +31,14 @@ from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.readers.directory import SimpleDirectoryReader
 from ragcore.schema import Document, MetadataMode, Template, TextNode
 from ragcore.text.tokens import Tokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.needs import SHARED, needs_documents, needs_vocabulary, texts
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.sampling import examples
 from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
-UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))
-ESSAY = Path("../shared/data/paul_graham/paul_graham_essay.txt")
+UDHR = texts(SHARED / "data" / "udhr" / "txt")
+ESSAY = SHARED / "data" / "paul_graham" / "paul_graham_essay.txt"
 
 Make = Callable[[int, int, Tokenizer], TokenSplitter]
 
@@ -448,20 +449,16 @@ def test_every_script_goes_through_every_parser_without_loss(path: Path) -> None
             check_cover(document.text, level)
 
 
-needs_essay = pytest.mark.skipif(
-    not ESSAY.exists() or not has_vocabulary("cl100k_base"),
-    reason="needs the essay and tiktoken's vocabulary",
-)
-
-
-@needs_essay
+@needs_documents(ESSAY)
+@needs_vocabulary
 def test_essay_alone_has_as_many_chunks_as_the_reference() -> None:
     chunks = SentenceSplitter(tokenizer=tiktoken_tokenizer()).split_text(ESSAY.read_text("utf-8"))
     assert len(chunks) == 21
     assert max(map(tiktoken_tokenizer().count, chunks)) <= 1024
 
 
-@needs_essay
+@needs_documents(ESSAY)
+@needs_vocabulary
 def test_essay_from_a_folder_has_22_chunks_as_its_path_counts() -> None:
     documents = SimpleDirectoryReader(input_files=[ESSAY]).load_data()
     splitter = SentenceSplitter(tokenizer=tiktoken_tokenizer())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,15 +17,13 @@ from hypothesis import strategies as st
 from benchmarks import nasty
 from ragcore.errors import UnreadableFileError
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.ocr import tesseract
 from ragcore.readers.registry import read_file, supported_suffixes
 from tests.making import MAKERS, make_any
+from tests.needs import needs_documents, needs_program, needs_tesseract
 from tests.sampling import examples, spread
 
 ROOT = Path(__file__).parents[2]
-with_files = pytest.mark.skipif(
-    not (nasty.FILES / "manifest.jsonl").exists(), reason="the bad files are not here"
-)
+with_files = needs_documents(nasty.FILES / "manifest.jsonl")
 SCANS = {
     "pdf_scanned/testOCR.pdf": "Happy New Year 2003!",
     "pdf_scanned/pdf_scanned_meeting_minutes.pdf": "Phase 1 completed successfully",
@@ -46,7 +43,7 @@ def test_bad_files_give_text_or_a_clear_error_and_change_nothing(everything: boo
 
 
 @with_files
-@pytest.mark.skipif(not tesseract.is_installed(), reason="tesseract is not installed")
+@needs_tesseract
 def test_scans_give_the_words_that_are_seen_on_them() -> None:
     files = [file for file in nasty.manifest() if file["file"] in SCANS]
     for file, outcome in zip(files, nasty.outcomes(files), strict=True):
@@ -54,7 +51,7 @@ def test_scans_give_the_words_that_are_seen_on_them() -> None:
 
 
 @with_files
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@needs_program("strace")
 def test_no_system_call_opens_or_fetches_what_a_file_names() -> None:
     """Libraries written in C open files without Python's knowing."""
     named = re.compile(r"couldnt_possibly_exist|xmltestdata|w3schools|www\.w3\.org|AF_INET")

@@ -31,8 +31,9 @@ from ragcore.retrievers import (
     QueryFusionRetriever,
 )
 from ragcore.schema import Document
+from tests.needs import SHARED
 
-UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))
+UDHR = sorted((SHARED / "data" / "udhr" / "txt").glob("*.txt"))
 EMBEDDER = HashEmbedding(64)
 QUOTING = ExtractiveLLM(EMBEDDER)
 KINDS: list[type[BaseIndex]] = [

@@ -21,6 +21,7 @@ from ragcore.schema import Document, MetadataMode, TextNode, metadata_text
 from ragcore.storage import StorageContext
 from ragcore.text.tokens import default_tokenizer
 from ragcore.vector_stores.memory import MemoryStore
+from tests.needs import SHARED, needs_documents
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, UDHR, retrievers, udhr
 from tests.word_tokenizer import WordTokenizer
 
@@ -75,7 +76,7 @@ def passages(index: BaseIndex, document_id: str) -> list[TextNode]:
     return [node for node in index.docstore.get_nodes(ids) if isinstance(node, TextNode)]
 
 
-@pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
+@needs_documents(SHARED / "data" / "udhr" / "txt")
 def test_passages_in_any_language_are_stretches_within_the_size(tmp_path: Path) -> None:
     documents = udhr()
     index = stored(VectorStoreIndex, documents, tmp_path, SIZE, OVERLAP)
@@ -88,7 +89,7 @@ def test_passages_in_any_language_are_stretches_within_the_size(tmp_path: Path) 
             assert count(node.text) + count(told) <= SIZE or len(node.text) == 1
 
 
-@pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
+@needs_documents(SHARED / "data" / "udhr" / "txt")
 @pytest.mark.parametrize("kind", KINDS)
 def test_retrieved_passages_in_any_language_have_their_place(kind: type[BaseIndex], tmp_path: Path) -> None:
     documents = udhr(UDHR[:: 2 if kind is VectorStoreIndex else 4], 2000)
@@ -104,7 +105,7 @@ def test_retrieved_passages_in_any_language_have_their_place(kind: type[BaseInde
     assert len(seen) > len(documents) / 2
 
 
-@pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
+@needs_documents(SHARED / "data" / "udhr" / "txt")
 def test_merged_parents_in_any_language_have_their_places(tmp_path: Path) -> None:
     documents = udhr(UDHR[::2], 3000)
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[256, 64, 24], chunk_overlap=4)

@@ -28,6 +28,7 @@ from ragcore.readers.ocr.tesseract import find_program
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
 from tests.making import MAKERS, make_any, make_pdf, make_text, make_zip
+from tests.needs import needs_tesseract
 
 SIGNALS_ARE_SCOPED = landlock_version() >= 6
 landlocked = pytest.mark.skipif(not confines_files(), reason="this kernel has no Landlock")
@@ -459,7 +460,7 @@ def test_scratch_of_a_killed_program_is_swept_and_used_one_stays(tmp_path: Path)
 
 
 @landlocked
-@pytest.mark.skipif(not find_program(), reason="tesseract is not installed")
+@needs_tesseract
 def test_tesseract_is_started_where_it_is_and_reads_a_picture(tmp_path: Path) -> None:
     from PIL import Image, ImageDraw, ImageFont
 

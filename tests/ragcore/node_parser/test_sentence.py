@@ -11,7 +11,8 @@ import pytest
 
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document
-from ragcore.text.tokens import has_vocabulary, tiktoken_tokenizer
+from ragcore.text.tokens import tiktoken_tokenizer
+from tests.needs import needs_vocabulary
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.word_tokenizer import WordTokenizer
 
@@ -93,7 +94,7 @@ def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
     assert splitter.split_text("ab 😀 cd") == ["ab", "😀", "cd"]
 
 
-@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+@needs_vocabulary
 def test_word_with_more_tokens_without_its_space_still_fits() -> None:
     tokenizer = tiktoken_tokenizer()
     assert [tokenizer.count(text) for text in (" IPs", "IPs")] == [1, 2]
@@ -136,7 +137,7 @@ def test_a_function_that_alters_the_sentences_loses_no_text() -> None:
     assert " ".join(splitter.split_text("a b. c d e. f")) == "a b. c d e. f"
 
 
-@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+@needs_vocabulary
 def test_openai_token_examples_match_the_reference() -> None:
     # As llama-index-core 0.14.25 splits them.
     tokenizer = tiktoken_tokenizer()

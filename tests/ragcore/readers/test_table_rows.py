@@ -20,9 +20,10 @@ from ragcore.readers.registry import read_file
 from ragcore.readers.web.html import page_text
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document
+from tests.needs import SHARED, needs_documents
 
-ARTICLES = Path(__file__).parents[4] / "shared" / "data" / "html_articles"
-TABLES = Path(__file__).parents[4] / "shared" / "data" / "tatqa_dev" / "corpus.jsonl"
+ARTICLES = SHARED / "data" / "html_articles"
+TABLES = SHARED / "data" / "tatqa_dev" / "corpus.jsonl"
 
 
 def lines(*rows: str) -> list[str]:
@@ -514,7 +515,7 @@ def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
     assert all(f"number {n}," in text for n in range(60))
 
 
-@pytest.mark.skipif(not ARTICLES.exists(), reason="the pages do not lie beside the checkout")
+@needs_documents(ARTICLES)
 def test_articles_are_separated_from_the_frames_of_their_pages() -> None:
     from benchmarks.html import measure, pages
 
@@ -523,7 +524,7 @@ def test_articles_are_separated_from_the_frames_of_their_pages() -> None:
     assert recall > 0.98
 
 
-@pytest.mark.skipif(not TABLES.exists(), reason="the tables do not lie beside the checkout")
+@needs_documents(TABLES)
 def test_columns_of_annual_reports_are_detected() -> None:
     import json
 

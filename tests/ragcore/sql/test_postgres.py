@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import socket
 import ssl
@@ -25,6 +24,7 @@ from ragcore.sql.postgres import SILENT_SECONDS, PostgresConnection, PostgresDat
 from ragcore.sql.postgres_address import address_of
 from ragcore.sql.postgres_errors import LostConnectionError
 from tests import postgres
+from tests.needs import needs_program
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS things (
@@ -547,7 +547,7 @@ def test_a_server_without_encryption_is_reported(mode: str) -> None:
     assert "sslmode" in error.hint
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+@needs_program("openssl")
 def test_an_untrusted_certificate_is_reported(tmp_path: Path) -> None:
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     made = [

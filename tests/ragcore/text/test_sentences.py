@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.text.sentences import sentence_spans, sentences
+from tests.needs import SHARED, texts
 
-UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))
+UDHR = texts(SHARED / "data" / "udhr" / "txt")
 
 # "¦" is where a sentence ends.
 CASES = [

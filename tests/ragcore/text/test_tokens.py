@@ -22,11 +22,11 @@ from ragcore.text.tokens import (
     slices,
     tiktoken_tokenizer,
 )
+from tests.needs import needs_vocabulary
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
-needs_vocabulary = pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
 
 TEXTS = st.lists(
     st.sampled_from(

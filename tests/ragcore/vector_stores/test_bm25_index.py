@@ -24,8 +24,9 @@ from ragcore.vector_stores import bm25_index, disk, postings_codec
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.bm25_index import SCHEMA, Postings
 from ragcore.vector_stores.disk import DiskStore
+from tests.needs import SHARED, needs_documents
 
-UDHR = Path(__file__).parents[4] / "shared" / "data" / "udhr" / "txt"
+UDHR = SHARED / "data" / "udhr" / "txt"
 ROOT = Path(__file__).parents[3]
 
 Passages = dict[int, list[str]]  # by row
@@ -264,10 +265,9 @@ def test_keywords_of_an_index_dropped_meanwhile_match_nothing(
         assert given_up
 
 
+@needs_documents(UDHR)
 @pytest.mark.parametrize("language", ["jpn", "cmn_hans", "cmn_hant", "kor", "tha", "lao", "khm", "mya"])
 def test_part_of_a_paragraph_matches_it_in_unspaced_scripts(language: str, tmp_path: Path) -> None:
-    if not UDHR.exists():
-        pytest.skip("the Declaration of Human Rights is not here")
     lines = (UDHR / f"{language}.txt").read_text(encoding="utf-8").splitlines()
     paragraphs = [line.strip() for line in dict.fromkeys(lines) if len(line.strip()) > 30]
     with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:

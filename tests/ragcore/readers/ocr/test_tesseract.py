@@ -17,10 +17,11 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr import rapidocr, tesseract
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
+from tests.needs import needs_tesseract
 
 SENTENCES = ["The cliff railway opened in spring.", "Ada Penrose built its tower."]
 
-with_tesseract = pytest.mark.skipif(not tesseract.is_installed(), reason="tesseract is not installed")
+with_tesseract = needs_tesseract
 
 only_tesseract = pytest.mark.skipif(rapidocr.is_installed(), reason="the extra ocr is installed, too")
 

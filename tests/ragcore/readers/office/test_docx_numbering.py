@@ -10,11 +10,12 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.office.docx_numbering import format_number
 from ragcore.readers.registry import read_file
 from tests.making import make_zip
+from tests.needs import SHARED, needs_documents
 
 SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-DATA = Path(__file__).parents[5] / "shared" / "data" / "nasty" / "docx_ok"
+DATA = SHARED / "data" / "nasty" / "docx_ok"
 
 
 def level(depth: int, form: str, text: str, more: str = "", start: int = 1) -> str:
@@ -171,7 +172,7 @@ def test_numbers_are_written_as_word_writes_them(form: str, numbers: dict[int, s
     assert {number: format_number(number, form) for number in numbers} == numbers
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the documents are not here")
+@needs_documents(DATA)
 def test_paragraphs_that_say_their_number_have_that(tmp_path: Path) -> None:
     def of(name: str) -> list[str]:
         return read_file(DATA / name, ReadOptions(name)).text.split("\n")

@@ -13,9 +13,10 @@ from ragcore.readers import table_rows
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pdf.page_images import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
+from tests.needs import SHARED, needs_documents
 from tests.ragcore.readers.pdf.drawing import ROWS, table, turned_page, written
 
-CASE = Path(__file__).parents[5] / "shared" / "cases" / "01-rotated-page-table"
+CASE = SHARED / "cases" / "01-rotated-page-table"
 ruled_or_bare = pytest.mark.parametrize("ruled", [True, False], ids=["ruled", "bare"])
 
 
@@ -36,9 +37,8 @@ def test_a_table_reads_alike_whichever_way_it_lies(
     assert text == "\n\n".join(["Stations 2024", "\n".join(table_rows.lines(ROWS))])
 
 
+@needs_documents(CASE)
 def test_landscape_page_reads_like_its_upright_twin() -> None:
-    if not CASE.exists():
-        pytest.skip("the cases are not here")
     assert read(CASE / "landscape.pdf") == read(CASE / "same-table-unrotated.pdf")
 
 

@@ -14,8 +14,9 @@ from ragcore.readers import table_rows
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pdf.page_images import highlight_boxes
 from ragcore.readers.registry import read_file
+from tests.needs import SHARED, needs_documents
 
-DATA = Path(__file__).parents[5] / "shared" / "data" / "nasty" / "pdf_ok"
+DATA = SHARED / "data" / "nasty" / "pdf_ok"
 A4 = (595.276, 841.89)  # points
 ROWS = [
     ["Station", "Opened", "Height (m)"],
@@ -180,10 +181,9 @@ REAL = {
 }
 
 
+@needs_documents(DATA)
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_tables_of_real_documents(name: str) -> None:
-    if not (DATA / name).exists():
-        pytest.skip("the collection of files is not here")
     assert REAL[name] in read(DATA / name)
 
 

@@ -10,9 +10,10 @@ import pytest
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pdf.page_images import highlight_boxes
 from ragcore.readers.registry import read_file
+from tests.needs import SHARED, needs_documents
 from tests.ragcore.readers.pdf.drawing import turned_page
 
-CASE = Path(__file__).parents[5] / "shared" / "cases" / "06-superscripts" / "powers.pdf"
+CASE = SHARED / "cases" / "06-superscripts" / "powers.pdf"
 
 
 def read(path: Path) -> str:
@@ -66,9 +67,8 @@ def test_letters_off_the_line_keep_what_they_mean(markup: str, text: str, tmp_pa
     assert box.height < 4
 
 
+@needs_documents(CASE)
 def test_the_case_reads_the_power() -> None:
-    if not CASE.exists():
-        pytest.skip("the cases are not here")
     assert read(CASE) == "The culture holds 10^6 cells."
 
 
