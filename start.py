@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+import xml.etree.ElementTree as ElementTree
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -60,21 +61,44 @@ def test(python: str, arguments: list[str]) -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if arguments not in ([], ["--all"]):
         return subprocess.call(pytest, cwd=HERE)
-    # The tests of a file share their fixtures. In this order no long file runs alone at the end.
-    two = [*pytest, "-n2", "--dist=loadfile", "--no-loadscope-reorder"]
-    with tempfile.TemporaryFile() as output:
-        browser = subprocess.Popen([*two, "tests/app"], cwd=HERE, stdout=output, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
+        results = [Path(folder) / f"{lane}.xml" for lane in ("others", "browser", "real")]
+        others, browser, real = ([*pytest, "-rs", f"--junit-xml={result}"] for result in results)
+        # The tests of a file share their fixtures. In this order no long file runs alone at the end.
+        two = ["-n2", "--dist=loadfile", "--no-loadscope-reorder"]
+        beside = subprocess.Popen(
+            [*browser, *two, "tests/app"], cwd=HERE, stdout=output, stderr=subprocess.STDOUT
+        )
         try:
-            others = subprocess.call([*two, "--ignore=tests/app", "--ignore=tests/real"], cwd=HERE)
+            failed = subprocess.call([*others, *two, "--ignore=tests/app", "--ignore=tests/real"], cwd=HERE)
             print("The tests in the browser:", flush=True)
-            failed = browser.wait() or others
+            failed = beside.wait() or failed
         finally:
-            browser.terminate()  # if the other tests were interrupted
+            beside.terminate()  # if the other tests were interrupted
             output.seek(0)
             sys.stdout.buffer.write(output.read())
             sys.stdout.flush()
-    print("The tests with a real language model:", flush=True)
-    return subprocess.call([*pytest, "-rs", "tests/real"], cwd=HERE) or failed
+        print("The tests with a real language model:", flush=True)
+        failed = subprocess.call([*real, "tests/real"], cwd=HERE) or failed
+        print("In all, where a line that begins with SKIPPED says why and what to install:")
+        print(total(results), flush=True)
+    return failed
+
+
+def total(results: list[Path]) -> str:
+    """The number of tests that passed, failed and were skipped, from files of results in JUnit's format.
+
+    A run that was interrupted has written none.
+    """
+    tests = failed = skipped = 0
+    for result in results:
+        if not result.exists():
+            continue
+        for suite in ElementTree.parse(result).iter("testsuite"):
+            tests += int(suite.get("tests", 0))
+            failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped += int(suite.get("skipped", 0))
+    return f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped"
 
 
 def environment() -> str:

@@ -1,7 +1,7 @@
 """`python start.py test`: the tests in the browser run beside the others, those with a real language model
 alone after them.
 
-The failure of any is reported."""
+The failure of any is reported. The last line says how many tests passed, failed and were skipped."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ while [ $me != named ] && [ ! -e $other.given ]; do  # each waits for the other
   tries=$((tries + 1)); [ $tries -lt 600 ] || exit 8
   sleep 0.05
 done
+for argument in "$@"; do
+  case "$argument" in
+  --junit-xml=*) echo '<testsuites><testsuite tests="9" failures="1" errors="1" skipped="3"/></testsuites>' \
+    > "${{argument#*=}}";;
+  esac
+done
 echo "said by $me"
 [ $me != "{failing}" ]
 """
@@ -48,7 +54,8 @@ def test_both_are_run_at_once_and_either_may_fail(
     assert bool(run_tests(python(tmp_path, failing), ["--all"])) == bool(failing)
     said = capfdbinary.readouterr().out.decode().splitlines()
     real = ["The tests with a real language model:", "said by real"]
-    assert said == ["said by others", "The tests in the browser:", "said by browser", *real]
+    assert said[:-2] == ["said by others", "The tests in the browser:", "said by browser", *real]
+    assert said[-1] == "12 passed, 6 failed, 9 skipped"  # of three runs
     for name in ("others", "browser", "real"):
         assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
 
