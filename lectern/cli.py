@@ -46,11 +46,11 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     parser = command_parser()
-    options = parser.parse_args(arguments)
-    for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
-        if used and options.command not in (None, "serve"):
-            parser.error(f"{option} starts the application; it cannot be used with {options.command}")
     try:
+        options = parser.parse_args(arguments)
+        for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
+            if used and options.command not in (None, "serve"):
+                parser.error(f"{option} starts the application; it cannot be used with {options.command}")
         return _run(options)
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
@@ -61,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     where = options.library or config.default_library(options.database)
+    config.absolute_path("")  # ConfigError in a folder that was deleted, where PyTorch would end the process
     match options.command:
         case "add" | "ingest":
             return _add(where, options.what, options.query, as_json=options.json)
@@ -102,7 +103,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
             hint="Install from a checkout, with: python -m pip install -e .",
         )
     port = _free_port(port)
-    in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
+    os.environ |= config.absolute_environment()  # because this process goes to another folder
+    in_folder = {config.HOME: str(where), config.DATABASE: ""}
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
