@@ -190,10 +190,11 @@ def read_source(library: Library, what: str, query: str | None) -> Iterator[Sour
     from lectern.jobs import sources
     from lectern.settings import AllowedSources
 
-    path, into, most = Path(what), library.incoming, library.settings.ingest.max_file_mb
+    path, into, ingest = Path(what), library.incoming, library.settings.ingest
+    most = ingest.max_file_mb
     anything = AllowedSources(folders=(Path(path.absolute().anchor),), storage=(what,), private_network=True)
     if query is not None:
-        yield sources.from_database(what, query, into, anything, max_mb=most)
+        yield sources.from_database(what, query, into, anything, max_mb=ingest.max_query_mb)
     elif sources.is_storage(what):
         yield from sources.from_storage(what, into, anything, max_mb=most)
     elif what.startswith(("http://", "https://")):
@@ -201,7 +202,7 @@ def read_source(library: Library, what: str, query: str | None) -> Iterator[Sour
     elif path.is_dir():
         yield from sources.from_folder(what, into, anything, max_mb=most)
     elif path.is_file():
-        yield sources.from_file(path, into)
+        yield sources.from_file(path, into, ingest)
     else:
         raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 

@@ -102,6 +102,11 @@ class IngestSettings(_Settings):
     read_timeout: float = Field(default=600.0, gt=0)  # seconds for reading one file
     read_memory_mb: int = Field(default=2048, ge=256)
 
+    @property
+    def max_query_mb(self) -> int:
+        """Of the rows of a database: they become one text file."""
+        return min(self.max_file_mb, self.max_text_mb)
+
 
 class PriceSettings(_Settings):
     """The price of tokens, and the limits above which an answer needs a confirmation."""

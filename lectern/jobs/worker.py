@@ -412,22 +412,23 @@ def main() -> None:
     raise_open_files()
     if hasattr(os, "nice"):
         os.nice(10)
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1]).absolute()
     # removed, because processes that read files must not inherit a password
     where = os.environ.pop(DATABASE, folder)
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
-    small, worker, stuck = (
-        Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane])
+    workers = {
+        lane: Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane])
         for lane in FILE_LANES
-    )
+    }
+    worker = workers.pop(Lane.LARGE)
     start_reader(parts.files.storage.scratch())
     threading.Thread(target=worker.warm, daemon=True).start()
     retry_while_away(parts.files.queue.release_ended)
     retry_while_away(lambda: tidy(parts.files, parts.store))
     fetchers = (Fetcher(parts.files, lambda: parts.settings.read().ingest) for _ in range(FETCHERS))
-    for run_once in (small.run_once, stuck.run_once, *(fetcher.run_once for fetcher in fetchers)):
-        threading.Thread(target=run_forever, args=(run_once, parts.database), daemon=True).start()
+    for other in (*workers.values(), *fetchers):
+        threading.Thread(target=run_forever, args=(other.run_once, parts.database), daemon=True).start()
     retry_while_away(worker.find_damaged)
     changes, healed = Changes(parts.database), -HEAL_SECONDS
     while True:
