@@ -137,13 +137,10 @@ class SettingsOfAScript:
         """The chosen steps, or the `node_parser`, as a list that may be changed."""
         if self._transformations is not None:
             return self._transformations
-        before, parser = self._built_parser, self.node_parser
+        parser = self.node_parser
         if self._default_transformations is None:
             self._default_transformations = [parser]
-        steps = self._default_transformations
-        if before is not None and before[1] in steps:  # its sizes may have changed
-            steps[steps.index(before[1])] = parser
-        return steps
+        return self._default_transformations
 
     @transformations.setter
     def transformations(self, transformations: Sequence[Transformation | Embedder] | None) -> None:
@@ -201,7 +198,11 @@ class SettingsOfAScript:
         """The chosen parser or a SentenceSplitter, with the chosen chunk sizes. ValueError if it has none."""
         choices = (self._node_parser, self._chunk_size, self._chunk_overlap, self._tokenizer)
         if self._built_parser is None or self._built_parser[0] != choices:
-            self._built_parser = choices, self._build_parser()
+            before, parser = self._built_parser, self._build_parser()
+            steps = self._default_transformations or []
+            if before is not None and before[1] in steps:
+                steps[steps.index(before[1])] = parser
+            self._built_parser = choices, parser
         return self._built_parser[1]
 
     @node_parser.setter
