@@ -160,7 +160,7 @@ def test_characters_are_counted_and_not_bytes(encoding: str, tmp_path: Path) -> 
     path.write_bytes(("Größe über alles. " * 5_000).encode(encoding))
     most = len(decode(path.read_bytes(), "a.txt"))
     assert not has_more_characters(path, most)
-    assert has_more_characters(path, most * 8 // 10)
+    assert has_more_characters(path, most * 6 // 10)
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))
@@ -189,5 +189,5 @@ def test_two_bytes_of_a_letter_are_not_counted_as_two(encoding: str, text: str, 
 
 def test_lines_and_marks_that_are_removed_are_not_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"a\r\n\f\r\n\0" * 1_000)
+    path.write_bytes(b"a line of text\r\n\f\r\n" * 1_000 + b"\0\0")
     assert not has_more_characters(path, len(decode(path.read_bytes(), "a.txt")))
