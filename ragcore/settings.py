@@ -216,7 +216,7 @@ class SettingsOfAScript:
         from ragcore.node_parser.sentence import SentenceSplitter
 
         chosen = (("chunk_size", self._chunk_size), ("chunk_overlap", self._chunk_overlap))
-        sizes = {name: tokens for name, tokens in chosen if tokens is not None}
+        sizes: dict[str, Any] = {name: tokens for name, tokens in chosen if tokens is not None}
         if self._node_parser is None:
             return SentenceSplitter(**sizes, tokenizer=self._tokenizer)
         parser = copy(self._node_parser) if sizes else self._node_parser
