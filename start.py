@@ -42,11 +42,11 @@ def main() -> int:
         return test(python, sys.argv[2:])
     if advice := text_recognition_advice(python):
         print(advice, flush=True)
-    command = [python, "-m", "lectern.cli", *sys.argv[1:]]
+    # in the current folder, where relative paths in the arguments are, but with no module of it
+    command = [python, "-P", "-m", "lectern.cli", *sys.argv[1:]]
     if os.name != "nt":
-        os.chdir(HERE)
         os.execv(python, command)  # replaces this process, so that a signal to it reaches the application
-    return subprocess.call(command, cwd=HERE)
+    return subprocess.call(command)
 
 
 def test(python: str, arguments: list[str]) -> int:

@@ -46,11 +46,11 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     parser = command_parser()
-    options = parser.parse_args(arguments)
-    for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
-        if used and options.command not in (None, "serve"):
-            parser.error(f"{option} starts the application; it cannot be used with {options.command}")
     try:
+        options = parser.parse_args(arguments)
+        for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
+            if used and options.command not in (None, "serve"):
+                parser.error(f"{option} starts the application; it cannot be used with {options.command}")
         return _run(options)
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
@@ -61,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     where = options.library or config.default_library(options.database)
+    config.absolute_path("")  # ConfigError in a folder that was deleted, where PyTorch would end the process
     match options.command:
         case "add" | "ingest":
             return _add(where, options.what, options.query, as_json=options.json)
@@ -102,7 +103,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
             hint="Install from a checkout, with: python -m pip install -e .",
         )
     port = _free_port(port)
-    in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
+    os.environ |= config.absolute_environment()  # because this process goes to another folder
+    in_folder = {config.HOME: str(where), config.DATABASE: ""}
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
@@ -188,10 +190,11 @@ def read_source(library: Library, what: str, query: str | None) -> Iterator[Sour
     from lectern.jobs import sources
     from lectern.settings import AllowedSources
 
-    path, into, most = Path(what), library.incoming, library.settings.ingest.max_file_mb
+    path, into, ingest = Path(what), library.incoming, library.settings.ingest
+    most = ingest.max_file_mb
     anything = AllowedSources(folders=(Path(path.absolute().anchor),), storage=(what,), private_network=True)
     if query is not None:
-        yield sources.from_database(what, query, into, anything, max_mb=most)
+        yield sources.from_database(what, query, into, anything, max_mb=ingest.max_query_mb)
     elif sources.is_storage(what):
         yield from sources.from_storage(what, into, anything, max_mb=most)
     elif what.startswith(("http://", "https://")):
@@ -199,7 +202,7 @@ def read_source(library: Library, what: str, query: str | None) -> Iterator[Sour
     elif path.is_dir():
         yield from sources.from_folder(what, into, anything, max_mb=most)
     elif path.is_file():
-        yield sources.from_file(path, into)
+        yield sources.from_file(path, into, ingest)
     else:
         raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 

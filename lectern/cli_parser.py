@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import get_args
 
 from lectern import access
 from lectern import settings as config
-from lectern.settings import ResponseMode, SplitterName
+from lectern.settings import ResponseMode, SplitterName, absolute_path
 
 
 def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
-        "--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept"
+        "--library", type=absolute_path, default=None, metavar="FOLDER", help="where the library is kept"
     )
     place.add_argument(
         "--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}"
@@ -52,9 +51,9 @@ def command_parser() -> argparse.ArgumentParser:
         "--price", action="store_true", help="say what the answer would take, and do not ask for it"
     )
     export = commands.add_parser("export", help="write the whole library into one file")
-    export.add_argument("file", type=Path)
+    export.add_argument("file", type=absolute_path)
     import_ = commands.add_parser("import", help="add what export has written to the library")
-    import_.add_argument("file", type=Path)
+    import_.add_argument("file", type=absolute_path)
     rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
     rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
     rebuild.add_argument(
@@ -69,7 +68,7 @@ def command_parser() -> argparse.ArgumentParser:
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")
-    record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
+    record.add_argument("--into", type=absolute_path, metavar="FOLDER", help="by default sample/recorded")
     return parser
 
 
@@ -87,7 +86,7 @@ def _port(text: str) -> int:
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it"
+        "folder", type=absolute_path, metavar="DATASET", help="its folder; docs/quality.md says what is in it"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
@@ -107,13 +106,13 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--questions",
-        type=Path,
+        type=absolute_path,
         metavar="DATASET",
         help="ask the questions of this one that have the same ids: translations",
     )
     parser.add_argument(
         "--beside",
-        type=Path,
+        type=absolute_path,
         action="append",
         default=[],
         metavar="FOLDER",
@@ -123,8 +122,11 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         "--finding", action="store_true", help="measure only what is found, not what is answered"
     )
     parser.add_argument(
-        "--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache"
+        "--work",
+        type=absolute_path,
+        metavar="FOLDER",
+        help="where indexes are kept; by default this system's cache",
     )
     parser.add_argument(
-        "--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines"
+        "--each", type=absolute_path, metavar="FILE", help="write what came of each question, as JSON Lines"
     )

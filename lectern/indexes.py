@@ -23,7 +23,15 @@ from pathlib import Path
 from lectern.export.backup import Copied, read_copy, write_copy
 from lectern.jobs.index_versions import CHUNKING
 from lectern.library import Library
-from lectern.settings import ABOUT, INDEXES, IngestSettings, on_server, read_settings, write_settings
+from lectern.settings import (
+    ABOUT,
+    INDEXES,
+    IngestSettings,
+    absolute_path,
+    on_server,
+    read_settings,
+    write_settings,
+)
 from ragcore.errors import DamagedFileError, InputError, StoreError
 from ragcore.schema import new_id
 from ragcore.storage.atomic_file import replace_file
@@ -52,10 +60,10 @@ class Indexes:
     def __init__(
         self, where: Path | str, open_library: Callable[[Path | str], Library] = Library.open
     ) -> None:
-        self._where = where
-        self._open = open_library
         self.one_only = on_server(where)
-        self._folder = Path(where) / INDEXES
+        self._where = where if self.one_only else absolute_path(where)
+        self._open = open_library
+        self._folder = Path(self._where) / INDEXES
         if not self.one_only:
             self._sweep()
 

@@ -101,7 +101,9 @@ class Library:
         local: Path | None = None,
     ) -> None:
         self.shared = on_server(where)
-        self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
+        if not self.shared:
+            where = local = config.absolute_path(where)
+        self.folder = folder = config.absolute_path(local or config.default_folder())
         self.incoming = folder / "incoming"
         self._make_folder()
         parts = open_parts(where, folder, *(module.SCHEMA for module in TABLES))

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from lectern.settings import MODEL, absolute_path
 from ragcore.errors import ConfigError
 from ragcore.llms.gguf_header import COMPUTE, ModelFileError, read_header
 
 SUFFIX = ".gguf"
-NAMED_BY_SERVER = "LECTERN_MODEL"  # environment variable: the path of a model anywhere on this computer
 CONTEXT_TOKENS = 8192  # in `CatalogueModel.memory`
 
 _APACHE = "Apache-2.0"
@@ -250,5 +250,5 @@ def suggested_model(memory: int, catalogue: Sequence[CatalogueModel] = CATALOGUE
 
 
 def _named_by_server() -> Path | None:
-    named = os.environ.get(NAMED_BY_SERVER, "").strip()
-    return Path(named).expanduser().absolute() if named else None
+    named = os.environ.get(MODEL, "").strip()
+    return absolute_path(named) if named else None

@@ -20,6 +20,12 @@ from ragcore.sql.base import Database
 from ragcore.storage.atomic_file import replace_file
 
 DATABASE = "LECTERN_DATABASE"  # environment variable: the address of a library on a server
+HOME = "LECTERN_HOME"  # environment variable: the folder of a person's library
+FOLDERS = "LECTERN_FOLDERS"  # environment variable: the folders of this server that may be added
+MODEL = "LECTERN_MODEL"  # environment variable: the path of a language model anywhere on this computer
+# Environment variables with paths: lists of paths, and single ones.
+_PATH_LISTS = (FOLDERS, "PYTHONPATH")
+_SINGLE_PATHS = (HOME, MODEL, "TESSDATA_PREFIX")
 READ_SECONDS = 1.0  # between two reads of settings on a server
 INDEXES = "indexes"  # folder of a person's other libraries, in that of the first
 ABOUT = "index.json"  # in the folder of each other library
@@ -96,6 +102,11 @@ class IngestSettings(_Settings):
     read_timeout: float = Field(default=600.0, gt=0)  # seconds for reading one file
     read_memory_mb: int = Field(default=2048, ge=256)
 
+    @property
+    def max_query_mb(self) -> int:
+        """Of the rows of a database: they become one text file."""
+        return min(self.max_file_mb, self.max_text_mb)
+
 
 class PriceSettings(_Settings):
     """The price of tokens, and the limits above which an answer needs a confirmation."""
@@ -151,7 +162,9 @@ def allowed_sources() -> AllowedSources:
     or not."""
     return AllowedSources(
         folders=tuple(
-            Path(each) for each in os.environ.get("LECTERN_FOLDERS", "").split(os.pathsep) if each.strip()
+            absolute_path(folder)
+            for folder in os.environ.get(FOLDERS, "").split(os.pathsep)
+            if folder.strip()
         ),
         storage=tuple(os.environ.get("LECTERN_STORAGE", "").replace(",", " ").split()),
         private_network=os.environ.get("LECTERN_PRIVATE_NETWORK", "").strip().lower() == "allow",
@@ -260,8 +273,36 @@ def default_folder() -> Path:
     """The folder of a person's library: LECTERN_HOME, or this system's folder for application data."""
     import platformdirs
 
-    home = os.environ.get("LECTERN_HOME")
-    return Path(home) if home else Path(platformdirs.user_data_dir("lectern", appauthor=False))
+    home = os.environ.get(HOME)
+    return absolute_path(home or platformdirs.user_data_dir("lectern", appauthor=False))
+
+
+def absolute_path(path: Path | str) -> Path:
+    """The path as it is seen from the current folder, for processes in other folders; ~ is the home folder.
+    ConfigError if the current folder was deleted."""
+    path = Path(path)
+    if path.parts[:1] == ("~",):
+        path = path.expanduser()
+    try:
+        return path.absolute()
+    except FileNotFoundError as error:
+        raise ConfigError(
+            "The current folder was deleted.", hint="Change to another folder, and try again."
+        ) from error
+
+
+def absolute_environment() -> dict[str, str]:
+    """The environment for a process in another folder: the paths in it are absolute. ConfigError as for
+    `absolute_path`."""
+    environment = dict(os.environ)
+    for name in _SINGLE_PATHS:
+        if environment.get(name):
+            environment[name] = str(absolute_path(environment[name]))
+    for name in _PATH_LISTS:
+        if environment.get(name):
+            paths = filter(None, environment[name].split(os.pathsep))
+            environment[name] = os.pathsep.join(str(absolute_path(path)) for path in paths)
+    return environment
 
 
 def home_of(folder: Path) -> Path:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Protocol, TypeAlias
+
+from ragcore.braces import Field, split_template
 
 Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = Scalar | Sequence[Scalar]
@@ -100,7 +102,11 @@ def with_metadata(item: HasMetadata, mode: MetadataMode) -> str:
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    """Replaces each {name} in one pass, so that braces in a value are only text."""
-    return re.sub(
-        "|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template
-    )
+    """Replaces each {name} in one pass, so that braces in a value are only text. {{ and }} are braces."""
+    parts = _split(template, *values)
+    return "".join(part if isinstance(part, str) else values[part.name] for part in parts)
+
+
+@lru_cache
+def _split(template: str, *names: str) -> tuple[str | Field, ...]:
+    return tuple(split_template(template, names.__contains__))

@@ -38,7 +38,7 @@ class JsonLines(Listener):
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
         self._writing = threading.Lock()
 
     def on_finish(self, step: Span) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lectern.db.tables import Tables
+from ragcore.braces import Field, escape_braces, split_template
 from ragcore.errors import InputError
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import (
@@ -38,11 +39,13 @@ CREATE TABLE IF NOT EXISTS prompt_versions (
     number INTEGER NOT NULL,         -- 1, 2, 3 ...; the highest is used
     texts TEXT,                      -- JSON list, a text for each message; NULL is the built-in wording
     saved REAL NOT NULL,             -- seconds since the epoch
+    braces INTEGER NOT NULL DEFAULT 0,  -- 1 if {{ is a brace in the texts; earlier versions sent both
     PRIMARY KEY (name, number)
 );
 """
 
-_COLUMNS = ("name", "number", "texts", "saved")
+_COLUMNS = ("name", "number", "texts", "saved", "braces")
+_INSERT = "INSERT INTO prompt_versions (name, number, texts, saved, braces) VALUES (?, ?, ?, ?, ?)"
 
 EDITABLE: Mapping[str, Prompt] = {
     prompt.name: prompt
@@ -53,7 +56,8 @@ EDITABLE: Mapping[str, Prompt] = {
 }  # fmt: skip
 """The prompts that a person can edit, by name."""
 
-_BRACED = re.compile(r"\{([^{}\"\n]{1,40})\}")
+_BRACED = re.compile(r"(?<!\{)\{([^{}\"\n]{1,40})\}(?!\})")
+_VARIABLE = re.compile("[a-z_]+")
 
 
 class WordingError(InputError):
@@ -91,7 +95,7 @@ def check(name: str, texts: Sequence[str]) -> None:
             f"{len(texts)} texts were given for {name}; it takes {len(prompt.messages)}.",
             "Give one for each message; it may be empty.",
         )
-    variables = {match.group(1) for text in texts for match in _BRACED.finditer(text)}
+    variables = {name for text in texts for name in _names_in(text)}
     unknown, missing = sorted(variables - prompt.variables), sorted(prompt.variables - variables)
     if unknown or missing:
         wrong = [f"{_enumerate(unknown)} cannot be used here."] if unknown else []
@@ -111,6 +115,12 @@ def check(name: str, texts: Sequence[str]) -> None:
             f"A message has {len(long):,} characters; the limit is {MESSAGE_CHARS:,}.",
             "Shorten it and save again.",
         )
+
+
+def _names_in(text: str) -> set[str]:
+    """What stands in single braces, such as {query_str} or {the question}."""
+    fields = {part.name for part in split_template(text) if isinstance(part, Field)}
+    return fields | set(_BRACED.findall(text))
 
 
 def fits(version: PromptVersion) -> bool:
@@ -169,8 +179,12 @@ class PromptVersions(Tables):
                 row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()
             }
             db.executemany(
-                "INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)",
-                [[row[column] for column in _COLUMNS] for row in dumped if row["name"] not in edited],
+                _INSERT,
+                [
+                    [{"braces": 0, **row}[column] for column in _COLUMNS]
+                    for row in dumped
+                    if row["name"] not in edited
+                ],
             )
 
     def _add(self, name: str, texts: str | None) -> PromptVersion:
@@ -178,19 +192,30 @@ class PromptVersions(Tables):
             query = "SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC LIMIT 1"
             row = db.execute(query, (name,)).fetchone()
             last = _version(row) if row else built_in(name)
-            if (row["texts"] if row else None) == texts:
+            if texts is None and last.built_in:
                 return last
-            values = (name, last.number + 1, texts, self._clock())
-            db.execute("INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)", values)
+            if texts is not None and not last.built_in and json.loads(texts) == list(last.texts):
+                return last
+            values = (name, last.number + 1, texts, self._clock(), 1)
+            db.execute(_INSERT, values)
         return _version(dict(zip(_COLUMNS, values, strict=True)))
 
 
 def _version(row: Any) -> PromptVersion:
     if row["texts"] is None:
         return replace(built_in(row["name"]), number=row["number"], saved=row["saved"])
-    return PromptVersion(
-        row["name"], row["number"], tuple(json.loads(row["texts"])), row["saved"], built_in=False
-    )
+    texts = tuple(json.loads(row["texts"]))
+    if not row["braces"]:
+        texts = tuple(map(_convert_braces, texts))
+    return PromptVersion(row["name"], row["number"], texts, row["saved"], built_in=False)
+
+
+def _convert_braces(text: str) -> str:
+    """A text in which {{ was sent as two braces, as a template that sends the same."""
+    parts = re.split(r"(\{[a-z_]+\})", text)  # texts, and the variables between them
+    sent = [part if number % 2 else escape_braces(part) for number, part in enumerate(parts)]
+    before = [Field(part[1:-1]) if number % 2 else part for number, part in enumerate(parts) if part]
+    return text if list(split_template(text, _VARIABLE.fullmatch)) == before else "".join(sent)
 
 
 def _prompt(version: PromptVersion) -> Prompt:

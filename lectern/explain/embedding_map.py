@@ -30,7 +30,7 @@ import numpy as np
 
 from lectern.explain.tsne import SAMPLE, place, project
 from lectern.jobs.open_library import open_parts
-from lectern.jobs.worker_process import environment_for
+from lectern.jobs.worker_process import command_for, environment_for
 from lectern.settings import DATABASE, on_server
 from ragcore.errors import Problem
 from ragcore.text.tokens import count_tokens
@@ -204,8 +204,9 @@ class EmbeddingMaps:
                 return
             self._share, self.problem = 0.0, None
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "lectern.explain.embedding_map", str(self._library.folder)],
+                command_for("lectern.explain.embedding_map", self._library.folder),
                 env={"OMP_NUM_THREADS": "1", **environment_for(self._where)},
+                cwd=self._library.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -6,8 +6,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
+from lectern.settings import absolute_path
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import EmbeddingError, RagError
@@ -56,6 +58,13 @@ class Embedders:
     def knows_only_english(self) -> bool:
         """Whether the built-in embedder does. A replacement for it counts as multilingual."""
         return self._opened[BUILT_IN].name.startswith(bundled_model.NAME)
+
+
+def place_of(embed_model: str) -> str:
+    """The name of a model, or the whole path of its folder: the worker and later processes are in other
+    folders."""
+    is_name = embed_model in (BUILT_IN, HASHING, MULTILINGUAL)
+    return embed_model if is_name or not Path(embed_model).is_dir() else str(absolute_path(embed_model))
 
 
 class EmbedderLoader:

@@ -15,6 +15,8 @@ from ragcore.sql.base import Connection
 
 OF_LINK = "link:"  # prefix in place of the hash of a file that is not fetched yet
 SMALL_BYTES = 65_536  # A file up to this size does not wait for larger ones.
+LARGE_SECONDS = 30.0  # A file that is expected to take so long does not wait for longer ones.
+LONG_SECONDS = 300.0  # Nor does a file that is expected to take so long.
 SILENT_SECONDS = 10.0  # A worker that has not signed its row for so long counts as dead.
 
 FILES_TABLE = """
@@ -51,15 +53,17 @@ CREATE INDEX IF NOT EXISTS files_by_origin ON files (origin, path);
 
 
 class Lane(IntEnum):
-    """Files wait only for files of the same lane."""
+    """Files wait only for files of the same lane. Rows store the values."""
 
     SMALL = 0
     LARGE = 1  # also small files that took long while others waited
-    STUCK = 2  # large files that made no progress while others waited
+    STUCK = 2  # larger files that made no progress while others waited
     LINK = 3  # links whose files are to be fetched
+    LONG = 4
+    LONGEST = 5
 
 
-FILE_LANES = (Lane.SMALL, Lane.LARGE, Lane.STUCK)
+FILE_LANES = (Lane.SMALL, Lane.LARGE, Lane.LONG, Lane.LONGEST, Lane.STUCK)
 
 
 class Stage(str, Enum):
@@ -197,8 +201,15 @@ def silence(now: float) -> tuple[float, float]:
 
 
 def lane_of(name: str, size: int) -> Lane:
-    """The first lane of a file of this size in bytes."""
-    return Lane.SMALL if size <= SMALL_BYTES and kind_of(name) != "zip" else Lane.LARGE
+    """The first lane of a file of this size in bytes, by the usual time for a file of its kind."""
+    if kind_of(name) == "zip":  # it is only unpacked
+        return Lane.LARGE
+    if size <= SMALL_BYTES:
+        return Lane.SMALL
+    seconds = sum(Costs().file(name, size))
+    if seconds <= LARGE_SECONDS:
+        return Lane.LARGE
+    return Lane.LONG if seconds <= LONG_SECONDS else Lane.LONGEST
 
 
 def queue_row(db: Connection, file_id: str, *, anew: bool = False) -> None:

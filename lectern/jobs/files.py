@@ -50,6 +50,7 @@ from lectern.jobs.time_left import SCHEMA as PACES_SCHEMA
 from lectern.jobs.time_left import Costs, kind_of, read_costs
 from lectern.settings import IngestSettings
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
+from ragcore.readers.registry import has_too_much_text
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, Database, writable
 
@@ -114,7 +115,7 @@ class Files(Tables):
         origin: str = "",
         keep_both: bool = False,
     ) -> Added:
-        """Move the file at `source` into the library and queue it. EmptyFileError, TooLargeError.
+        """Move the file at `source` into the library and queue it. Errors of `check_file`.
 
         The same bytes again are a duplicate. Other bytes replace the file of the same origin, or of the same
         name if there is no origin, even if another file has these bytes. The passages of the replaced file
@@ -126,7 +127,7 @@ class Files(Tables):
         """
         size = source.stat().st_size
         try:
-            check_size(name, size, settings or IngestSettings())
+            check_file(source, name, settings or IngestSettings())
         except InputError:
             source.unlink()
             raise
@@ -349,17 +350,23 @@ def _storable(text: str) -> str:
 _BYTES = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")  # as os.fsdecode returns them
 
 
-def check_size(name: str, size: int, settings: IngestSettings) -> None:
-    """EmptyFileError, TooLargeError for a file that cannot be added."""
+def check_file(path: Path, name: str, settings: IngestSettings) -> None:
+    """EmptyFileError, TooLargeError for a file that cannot be added. Call it before copying, which could fill
+    the disk."""
+    size = path.stat().st_size
     if size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
     if problem := too_large(name, size, settings.max_file_mb):
         raise problem
+    if has_too_much_text(path, name, settings.max_text_mb * 1_000_000):
+        raise TooLargeError(
+            f"{name} has more than {settings.max_text_mb:,} MB of text, the limit for one file.",
+            hint="Split it into several files, or raise the limit in Settings. Then add it again.",
+        )
 
 
 def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
-    """The error for a file that is too large, else None. Call it before copying: a copy could fill the
-    disk."""
+    """The error for a file that is too large, else None."""
     if size <= max_mb * 1_000_000:
         return None
     return TooLargeError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lectern.jobs.file_rows import FileRow
 from lectern.jobs.file_storage import write_error
-from lectern.jobs.files import Added, Files, check_size
+from lectern.jobs.files import Added, Files, check_file
 from lectern.jobs.links import Link
 from lectern.settings import KeptSettings
 from ragcore.errors import InputError
@@ -42,7 +42,7 @@ class Intake:
         copy = self._incoming / f"{new_id()}{source.suffix}"
         with source.open("rb") as original:
             # before a copy of it fills the disk
-            check_size(name, source.stat().st_size, self._settings.read().ingest)
+            check_file(source, name, self._settings.read().ingest)
             try:
                 with copy.open("wb") as file:
                     shutil.copyfileobj(original, file)

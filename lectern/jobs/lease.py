@@ -24,6 +24,7 @@ POLL_SECONDS = 0.2  # between two checks for cancellation
 SIGN_SECONDS = 1.0  # between two signatures of a row without progress
 SMALL_SECONDS = 3.0  # for reading a small file while others wait
 PATIENCE_SECONDS = 20.0  # without progress, before a file goes back to the queue for waiting ones
+_CAN_BE_STUCK = (Lane.LARGE, Lane.LONG, Lane.LONGEST)
 MAX_THREADS = 1000  # Cancelled work may occupy its thread for a long time.
 
 
@@ -39,7 +40,7 @@ class Lease:
     """The claim of `worker` on one file, or on several small ones, which are signed together and show no
     progress.
 
-    While others wait, a small file that is slow to read moves to the lane of large files, and a large file
+    While others wait, a small file that is slow to read moves to the lane of large files, and a larger file
     without progress to the lane of stuck files.
     """
 
@@ -73,7 +74,7 @@ class Lease:
         if lane is Lane.SMALL and self._progress[0] is Stage.READING and now - self._began_at > SMALL_SECONDS:
             if len(self.rows) > 1 or self._others_wait():
                 raise LaneChange(Lane.LARGE)
-        elif lane is Lane.LARGE and now - self._progressed_at > PATIENCE_SECONDS and self._others_wait():
+        elif lane in _CAN_BE_STUCK and now - self._progressed_at > PATIENCE_SECONDS and self._others_wait():
             raise LaneChange(Lane.STUCK)
         return now - self._signed_at > SIGN_SECONDS and not self._sign()
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
-from lectern.jobs.embedders import Embedders
+from lectern.jobs.embedders import Embedders, place_of
 from lectern.jobs.embedding_drafts import drop_drafts, drop_drafts_below
 from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CHUNKING, CurrentStore, IndexSettings, IndexVersion
@@ -148,7 +148,7 @@ class Rebuilds:
             ingest.chunk_size if chunk_size is None else chunk_size,
             ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
             ingest.splitter if splitter is None else splitter,
-            model if embed_model is None else embed_model,
+            model if embed_model is None else place_of(embed_model),
         )
 
 

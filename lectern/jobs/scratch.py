@@ -25,7 +25,7 @@ class Scratch:
     """`parent`: a folder on the file system of the files that are read."""
 
     def __init__(self, parent: Path | None) -> None:
-        self.folder = _make_folder(parent)
+        self.folder = _make_folder(parent).absolute()  # for a process in another folder
         self.inputs, self.work = self.folder / "in", self.folder / "out"
         self.inputs.mkdir()
         self.work.mkdir()

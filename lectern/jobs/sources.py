@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lectern.jobs.files import too_large
-from lectern.settings import AllowedSources
+from lectern.jobs.files import check_file, too_large
+from lectern.settings import AllowedSources, IngestSettings
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import table_rows
 from ragcore.readers.database import READ_ONLY, DatabaseReader, limit_connections
@@ -112,18 +112,21 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
         yield SourceFile(root, root.name, problem=passed_over)
 
 
-def from_file(path: Path, into: Path) -> SourceFile:
+def from_file(path: Path, into: Path, ingest: IngestSettings | None = None) -> SourceFile:
     """A copy of a file of this machine. Its path is its origin, so other files of its name are not replaced.
     NoRoomError."""
-    copy = into / f"{new_id()}{path.suffix}"
+    copy, problem = into / f"{new_id()}{path.suffix}", None
     try:
+        check_file(path, path.name, ingest or IngestSettings())
         with _removed_on_error(copy):
             shutil.copyfile(path, copy)
+    except InputError as error:
+        problem = error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoRoomError(copy) from error
         raise
-    return SourceFile(copy, path.name, str(path.resolve()))
+    return SourceFile(copy, path.name, str(path.resolve()), problem)
 
 
 def from_database(

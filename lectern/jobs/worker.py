@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -122,18 +121,21 @@ class Worker:
         """Process one queued file, or several small ones together; False if none is queued."""
         files = self._files.queue.claim_together(self._name, self._lanes)
         if files:
-            others_wait = partial(self._files.queue.has_waiting, self._lanes)
-            self._ingest(Lease(self._files, files, self._name, self._threads, others_wait))
+            self._ingest(Lease(self._files, files, self._name, self._threads, self._has_waiting))
         return bool(files)
+
+    def _has_waiting(self) -> bool:
+        """Whether a file waits for this worker."""
+        return self._files.queue.has_waiting(self._lanes)
 
     def warm(self) -> None:
         """Load the embedder of the current index. RagError."""
         self._embedders.of(self._store.versions.current().embed_model).embed_query("ready")
 
     def rebuild_once(self) -> bool:
-        """Continue a rebuild of the index until a file is queued; False if there is no rebuild."""
+        """Continue a rebuild of the index until a file waits for this worker; False if there is none."""
         rebuilder = Rebuilder(self._files, self._store, self._embedders, self._name, self._threads)
-        return rebuilder.run_once(self._files.queue.has_waiting)
+        return rebuilder.run_once(self._has_waiting)
 
     def find_damaged(self) -> list[str]:
         """The documents with damaged vectors. From now on only a search by words finds them."""
@@ -141,8 +143,8 @@ class Worker:
         return index.verify() if isinstance(index, Healable) else []
 
     def heal(self) -> int:
-        """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves
-        drafts."""
+        """Embed damaged documents again until a file waits for this worker; returns how many. An interrupted
+        one leaves drafts."""
         name, embed_model = self._store.versions.current()
         index, passages, healed = self._store.version(name), self._passage_embedder(embed_model), 0
         with contextlib.suppress(Cancelled):
@@ -163,7 +165,7 @@ class Worker:
             with self._files.transaction():
                 index.document(document_id)
                 drafts.keep(document_id, step.vectors)
-            if step.characters_left and self._files.queue.has_waiting():
+            if step.characters_left and self._has_waiting():
                 raise Cancelled
 
         nodes = passages.embed(
@@ -412,21 +414,23 @@ def main() -> None:
     raise_open_files()
     if hasattr(os, "nice"):
         os.nice(10)
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1]).absolute()
     # removed, because processes that read files must not inherit a password
     where = os.environ.pop(DATABASE, folder)
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
-    small, worker, stuck = (
-        Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane])
+    workers = {
+        lane: Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane])
         for lane in FILE_LANES
-    )
+    }
+    worker = workers.pop(Lane.LARGE)
     start_reader(parts.files.storage.scratch())
     threading.Thread(target=worker.warm, daemon=True).start()
     retry_while_away(parts.files.queue.release_ended)
     retry_while_away(lambda: tidy(parts.files, parts.store))
     fetchers = (Fetcher(parts.files, lambda: parts.settings.read().ingest) for _ in range(FETCHERS))
-    for run_once in (small.run_once, stuck.run_once, *(fetcher.run_once for fetcher in fetchers)):
+    others = [other.run_once for other in workers.values()]
+    for run_once in (*others, *(fetcher.run_once for fetcher in fetchers)):
         threading.Thread(target=run_forever, args=(run_once, parts.database), daemon=True).start()
     retry_while_away(worker.find_damaged)
     changes, healed = Changes(parts.database), -HEAL_SECONDS

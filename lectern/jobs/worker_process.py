@@ -12,9 +12,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import lectern
 from lectern.jobs.file_queue import process_name
 from lectern.jobs.files import Files
-from lectern.settings import DATABASE, on_server
+from lectern.settings import DATABASE, absolute_environment, on_server
 from ragcore.errors import StoreError, UnreadableFileError
 
 logger = logging.getLogger(__name__)
@@ -81,8 +82,9 @@ class WorkerProcess:
                 path.replace(path.with_suffix(".old.log"))
         with path.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "lectern.jobs.worker", str(self._folder)],
+                command_for("lectern.jobs.worker", self._folder),
                 env=environment_for(self._where),
+                cwd=self._folder,  # PyTorch ends a process whose folder was deleted
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -137,5 +139,13 @@ class WorkerProcess:
 def environment_for(where: Path | str) -> dict[str, str]:
     """The environment of a process that works on the library, with the address of its server. An argument
     would be visible to all users of the machine."""
-    others = {name: value for name, value in os.environ.items() if name != DATABASE}
+    others = absolute_environment()
+    others.pop(DATABASE, None)
     return {**others, DATABASE: str(where)} if on_server(where) else others
+
+
+def command_for(module: str, folder: Path) -> list[str]:
+    """Run `main` of this module on the library's folder. The process finds Lectern where this one did, and
+    imports nothing from its own folder."""
+    start = f"import sys; sys.path.append(sys.argv.pop(1)); from {module} import main; main()"
+    return [sys.executable, "-P", "-c", start, str(Path(lectern.__file__).parents[1]), str(folder)]

@@ -73,6 +73,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
         usual = _usual_instructions(model_name)
         self.query_instruction = usual[0] if query_instruction is None else query_instruction
         self.text_instruction = usual[1] if text_instruction is None else text_instruction
+        is_folder = model_name not in BUNDLED and Path(model_name).is_dir()
+        # absolute, because the model is loaded later, perhaps after a change of the current folder
+        self._source = str(Path(model_name).absolute()) if is_folder else model_name
         self._device = device
         self._cache_folder = cache_folder
         self._loaded: _LoadedModel | None = None
@@ -131,7 +134,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
     def _model(self) -> _LoadedModel:
         if self._loaded is None:
             with _loading:
-                self._loaded = _load(self.model_name, self.max_length, self._device, self._cache_folder)
+                self._loaded = _load(self._source, self.max_length, self._device, self._cache_folder)
         return self._loaded
 
 

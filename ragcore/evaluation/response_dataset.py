@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ragcore.concurrency import awaitable, run_coroutine, run_jobs
+from ragcore.embeddings.base import Embedder
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.evaluation.dataset import generate_question_context_pairs
 from ragcore.evaluation.retrieval import RetrievalEvalResult, mean_scores
@@ -103,7 +104,7 @@ class DatasetGenerator(PromptMixin):
         cls,
         documents: Sequence[Document],
         llm: LLM | None = None,
-        transformations: Sequence[Transformation] | None = None,
+        transformations: Sequence[Transformation | Embedder] | None = None,
         *args: Any,
         **options: Any,
     ) -> Self:

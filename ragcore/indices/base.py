@@ -32,6 +32,7 @@ from ragcore.ingestion.document_splits import (
     leaves,
     rebuilt,
 )
+from ragcore.ingestion.transformations import as_step
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.settings import Transformation, services
@@ -97,7 +98,7 @@ class BaseIndex(ABC):
         objects: Sequence[TextNode] | None = None,
         record: IndexRecord | None = None,
         storage_context: StorageContext | None = None,
-        transformations: Sequence[Transformation] | None = None,
+        transformations: Sequence[Transformation | Embedder] | None = None,
         embed_model: Embedder | None = None,
         llm: LLM | None = None,
         show_progress: bool = False,
@@ -454,7 +455,7 @@ class BaseIndex(ABC):
     def _cut(self, document: Document) -> Split:
         items: Sequence[Document | TextNode] = [document.copy()]  # a transformation may edit its argument
         for transformation in self.transformations:
-            items = transformation(items)
+            items = as_step(transformation)(items)
         passages, inner = leaves(items)
         if any(isinstance(item, Document) for item in items):
             raise ValueError("the transformations gave back a document: there must be a splitter among them")

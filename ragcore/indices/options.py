@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ServiceOptions(TypedDict, total=False):
     """The defaults are those of `Settings`; without them, a SentenceSplitter and the bundled embedder."""
 
-    transformations: Sequence[Transformation] | None
+    transformations: Sequence[Transformation | Embedder] | None
     embed_model: Embedder | None
     llm: LLM | None
     use_async: bool

@@ -74,7 +74,7 @@ class VectorStoreIndex(BaseIndex):
         embed_model: Embedder | None = None,
         *,
         storage_context: StorageContext | None = None,
-        transformations: Sequence[Transformation] | None = None,
+        transformations: Sequence[Transformation | Embedder] | None = None,
         llm: LLM | None = None,
     ) -> VectorStoreIndex:
         """An index over the content of a store. `embed_model` must be the model that computed the stored

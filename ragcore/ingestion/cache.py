@@ -27,7 +27,7 @@ class IngestionCache:
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else Path(path).absolute()
         self._lock = threading.RLock()
         with _translate_errors(self.path):
             if self.path is not None:

@@ -1,8 +1,8 @@
 """A prompt is a name, a task, and messages with typed variables in {braces}.
 
 Rendering substitutes each variable exactly once, in one pass over the template: a `{brace}` in a document, a
-question or an earlier message is only text. The rendered message keeps where each stretch came from, so that
-a screen can colour it.
+question or an earlier message is only text. {{ and }} in the template are braces, see `ragcore.braces`. The
+rendered message keeps where each stretch came from, so that a screen can colour it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
+from ragcore.braces import Field, split_template
 from ragcore.content_blocks import Block
 from ragcore.prompts.document_text import CLOSING, OPENING, escape_marks
 from ragcore.schema import ChatMessage, MessageRole
@@ -171,7 +172,12 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
+        return frozenset(
+            part.name
+            for message in self.messages
+            for part in split_template(message.content, _VARIABLE.fullmatch)
+            if isinstance(part, Field)
+        )
 
     @property
     def default_template(self) -> Prompt:
@@ -251,23 +257,19 @@ def _documents_to_the_user(rendered: list[RenderedMessage]) -> list[RenderedMess
 
 
 _ELSEWHERE = Part(Origin.INSTRUCTIONS, "(in the user's message)")
-_VARIABLE = re.compile(r"\{([a-z_]+)\}")
-_LABEL = re.compile(r"^([^\W\d_][^\n{}:.]{1,40}:)\s+\{", re.MULTILINE)
+_VARIABLE = re.compile("[a-z_]+")
+_LABEL = re.compile(r"^([^\W\d_][^\n{}:.]{1,40}:)\s+\{(?!\{)", re.MULTILINE)
 MOST_STOPS = 4
 
 
 def _parts(template: str, variables: Variables) -> Iterable[Part]:
-    end = 0
-    for match in _VARIABLE.finditer(template):
-        if match.start() > end:
-            yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
-        name = match.group(1)
-        text = delimit(name, variables[name], as_text(variables[name]))
-        if text:
-            yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
-        end = match.end()
-    if end < len(template):
-        yield Part(Origin.INSTRUCTIONS, template[end:])
+    for part in split_template(template, _VARIABLE.fullmatch):
+        if isinstance(part, str):
+            yield Part(Origin.INSTRUCTIONS, part)
+            continue
+        value = variables[part.name]
+        if text := delimit(part.name, value, as_text(value)):
+            yield Part(ORIGINS.get(part.name, Origin.INSTRUCTIONS), text)
 
 
 def delimit(name: str, value: Variable, text: str) -> str:

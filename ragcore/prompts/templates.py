@@ -1,17 +1,17 @@
 """Templates of a script with {names}, for one message or several, or chosen by the model.
 
-A template is a Prompt. Only the {names} that get a value are replaced, each once. Other braces stay, so that
-a template may contain JSON; {{name}} is the text {name}. Braces in a value are text.
+A template is a Prompt. Only the {names} that get a value are replaced, each once. {{ and }} are braces, and
+other braces stay, so that a template may contain JSON, see `ragcore.braces`. Braces in a value are text.
 """
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from ragcore.braces import Field, split_template
 from ragcore.prompts.prompt import (
     ORIGINS,
     Origin,
@@ -26,7 +26,6 @@ from ragcore.prompts.prompt import (
 )
 from ragcore.schema import ChatMessage, MessageRole
 
-_NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 _ALIASES = {"context_msg": "context_str"}  # LlamaIndex's name of the passages in a refine template
 
 Model: TypeAlias = Any  # an LLM; prompts are below it and do not know it
@@ -58,7 +57,8 @@ def get_template_vars(template_str: str) -> list[str]:
     >>> get_template_vars("Who wrote {book} in {year}?")
     ['book', 'year']
     """
-    return list(dict.fromkeys(match[2] for match in _NAME.finditer(template_str) if match[2]))
+    fields = (part.name for part in split_template(template_str) if isinstance(part, Field))
+    return list(dict.fromkeys(fields))
 
 
 @dataclass(frozen=True, init=False)
@@ -119,7 +119,8 @@ class PromptTemplate(Prompt):
     @property
     def template_vars(self) -> list[str]:
         """The names in the template, in order."""
-        return get_template_vars("\n".join(message.content for message in self.messages))
+        names = (name for message in self.messages for name in get_template_vars(message.content))
+        return list(dict.fromkeys(names))
 
     @property
     def kwargs(self) -> Variables:
@@ -155,17 +156,13 @@ class PromptTemplate(Prompt):
         return with_history(rendered, history)
 
     def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
-        end = 0
-        for match in _NAME.finditer(template):
-            name = self._variable_of(match[2]) if match[2] else ""
-            if match[1] or name in texts:
-                if match.start() > end:
-                    yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
-                if text := texts[name] if name else f"{{{match[1]}}}":
-                    yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
-                end = match.end()
-        if end < len(template):
-            yield Part(Origin.INSTRUCTIONS, template[end:])
+        for part in split_template(template, lambda name: self._variable_of(name) in texts):
+            if isinstance(part, str):
+                yield Part(Origin.INSTRUCTIONS, part)
+                continue
+            name = self._variable_of(part.name)
+            if text := texts[name]:
+                yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
 
     def _variable_of(self, name: str) -> str:
         mapped = {in_template: variable for variable, in_template in self.template_var_mappings.items()}

@@ -8,6 +8,9 @@ Heavy imports are inside `read`. It raises an UnreadableFileError if the file ha
 an empty document. It writes nothing, uses no network, and opens no file except `path`. A script's own reader
 is a BaseReader instead.
 
+`PLAIN_TEXT = True` says that the text of a file is its characters, so that a file with too many is refused
+before it is read.
+
 `PARSERS` may list modules that most files of this kind need, such as ("lxml.etree",), so that a process can
 import them before it starts one process per file.
 """
@@ -91,7 +94,7 @@ class ReadOptions:
         if length > self.max_text_chars:
             raise TooLargeError(
                 f"{self.name} has more than {self.max_text_chars:,} characters of text.",
-                hint="Split it into several files.",
+                hint="Split it into several files, or raise the limit in Settings.",
             )
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ragcore.readers import table_rows
@@ -28,7 +28,17 @@ def read(path: Path, options: ReadOptions) -> Document:
     text = read_text(path, options)
     named = _SEPARATOR.match(text)  # a line for spreadsheet programs
     rows = _rows(text[named.end() :], named[1], options) if named else _rows(text, _delimiter(text), options)
-    return Document("\n".join(table_rows.lines(rows, names_first=True)), metadata={"file_name": options.name})
+    lines = _up_to_limit(table_rows.lines(rows, names_first=True), options)
+    return Document("\n".join(lines), metadata={"file_name": options.name})
+
+
+def _up_to_limit(lines: Iterable[str], options: ReadOptions) -> Iterator[str]:
+    """The lines. TooLargeError as soon as they have too many characters."""
+    length = 0
+    for line in lines:
+        length += len(line)
+        options.check_length(length)
+        yield line
 
 
 def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]]:

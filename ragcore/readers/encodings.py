@@ -16,6 +16,7 @@ from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileErro
 from ragcore.readers import broken_bytes
 from ragcore.readers.guessed_encodings import GUESS_BYTES, guess
 
+BLOCK_BYTES = 1 << 20  # of a file that is counted
 SAMPLE_BYTES = 20_000  # at the beginning, the middle and the end of a file, to decide whether it is text
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
@@ -118,6 +119,25 @@ def is_text(file: IO[bytes], size: int) -> bool:
             file.seek(place)
             samples.append(file.read(SAMPLE_BYTES))
     return all(_controls(sample) <= max(len(sample) // 50, 1) for sample in samples)
+
+
+def has_more_characters(path: Path, most: int) -> bool:
+    """Whether the text of this file certainly has more than `most` characters. It reads no further, one block
+    at a time. What `clean` removes is not counted."""
+    if path.stat().st_size <= most:  # no encoding has more characters than bytes
+        return False
+    with path.open("rb") as file:
+        head = file.read(GUESS_BYTES)
+        shifted = (encoding for sign, encoding in _SHIFTED if sign in head)
+        encoding = _marked_encoding(head) or _wide_encoding(head) or next(shifted, "utf-8")
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        file.seek(0)
+        count = 0
+        while count <= most and (block := file.read(BLOCK_BYTES)):
+            text = decoder.decode(block)
+            # A byte that is not UTF-8 may be the first of two of a letter. Line ends around \f are removed.
+            count += len(text) - sum(map(text.count, "\r\0\ufeff")) - 2 * sum(map(text.count, "�\f"))
+    return count > most
 
 
 def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:

@@ -12,6 +12,7 @@ from ragcore.schema import Document, Scalar
 from ragcore.text.code_fences import mark_fenced
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
+PLAIN_TEXT = True
 
 _SHIFTED = re.compile(r"<(su[bp])>([^<>\n]*)</\1>", re.I)
 _FRONT = re.compile(r"\A---\n(.*?\n)(?:---|\.\.\.)\n", re.S)

@@ -23,7 +23,7 @@ from ragcore.errors import (
 )
 from ragcore.readers import text
 from ragcore.readers.base import Reader, ReadOptions
-from ragcore.readers.encodings import is_text_file
+from ragcore.readers.encodings import has_more_characters, is_text_file
 from ragcore.readers.file_type import true_suffix
 from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
@@ -69,6 +69,16 @@ def check_readable(path: Path, name: str) -> None:
     )
 
 
+def has_too_much_text(path: Path, name: str, most: int) -> bool:
+    """Whether the file at `path` is plain text with more than `most` characters, which is known before it is
+    read. A file of another type may have too much text as well."""
+    if path.stat().st_size <= most or not getattr(reader_for(name), "PLAIN_TEXT", False):
+        return False
+    with path.open("rb") as file:
+        is_another_type = file.read(4).startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0", b"%PDF", b"{\\rt"))
+    return not is_another_type and is_text_file(path) and has_more_characters(path, most)
+
+
 def supported_suffixes() -> tuple[str, ...]:
     """All endings with a reader, with their dots, in alphabetical order."""
     return tuple(sorted(_readers()))
@@ -97,6 +107,8 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
     reader = reader_for(name if suffix == suffix_of(name) else name + suffix)
     if not has_reader(name + suffix):
         check_readable(path, name)
+    if getattr(reader, "PLAIN_TEXT", False) and has_more_characters(path, options.max_text_chars):
+        options.check_length(path.stat().st_size)
     try:
         document = reader.read(path, options)
     except RagError:

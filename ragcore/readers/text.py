@@ -11,6 +11,7 @@ from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document
 
 SUFFIXES = (".txt", ".text", ".log", ".org", ".adoc")
+PLAIN_TEXT = True
 
 WITH_TABLES = frozenset({".txt", ".text", ".org", ".adoc"})  # in other files a bar may have any meaning
 

@@ -80,7 +80,7 @@ class SQLiteDatabase:
     """
 
     def __init__(self, path: Path, *schemas: str) -> None:
-        self.path = path
+        self.path = path.absolute()  # each thread opens it later, perhaps after a change of the folder
         self._schemas = schemas
         self._local = threading.local()
         self._lock = threading.Lock()
@@ -206,7 +206,7 @@ class SQLiteDatabase:
         """The address of a file that cannot be written. If it has no log, nobody else writes it either."""
         log = self.path.with_name(self.path.name + "-wal")
         changing = log.exists() and log.stat().st_size
-        return f"{self.path.absolute().as_uri()}?{'mode=ro' if changing else 'immutable=1'}"
+        return f"{self.path.as_uri()}?{'mode=ro' if changing else 'immutable=1'}"
 
     def _prepare(self, connection: sqlite3.Connection, only_read: bool) -> None:
         connection.row_factory = sqlite3.Row

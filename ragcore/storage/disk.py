@@ -67,7 +67,7 @@ class DiskStorage:
     """Opens the folder. Data is read on demand."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()
         self.database = SQLiteDatabase(folder / FILE, disk.SCHEMA, SCHEMA)
         self.index_store = DiskIndexStore(self.database)
         self._vectors: dict[str, disk.DiskStore] = {}

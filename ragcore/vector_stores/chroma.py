@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -144,7 +145,8 @@ class ChromaVectorStore(LlamaIndexMethods):
                     f"{host}:{port}", partial(chromadb.HttpClient, host=host, port=port, settings=settings)
                 )
             elif persist_dir is not None:
-                client = chromadb.PersistentClient(path=persist_dir, settings=settings)
+                path = str(Path(persist_dir).absolute())  # it opens further connections later
+                client = chromadb.PersistentClient(path=path, settings=settings)
             else:
                 client = chromadb.EphemeralClient(settings=settings)
             store = cls(

@@ -34,7 +34,7 @@ HINT = (
 class MissingFileError(DamagedStoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"The file {path}, which holds the vectors of this library, is missing.", hint=HINT)
-        self.path = path
+        self.path = path.absolute()
 
 
 class MappedRows:

@@ -12,6 +12,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lectern.jobs.file_rows import Stage
 from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.server.security import ticket
@@ -66,4 +67,20 @@ def test_an_upload_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: p
     answer = uploaded(library, PART, REST)
     assert answer.status_code == 507
     assert json.loads(bytes(answer.body))["what"] == "tower.txt could not be saved."
+    library.close()
+
+
+def test_uploaded_text_over_the_limit_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library(tmp_path, embedder=HashEmbedding())
+    monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
+    ingest = library.settings.ingest.model_copy(update={"max_text_mb": 1})
+    library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
+    body = {"type": "http.request", "body": b"The tower was\n" * 80_000, "more_body": True}
+    answer = uploaded(library, body, REST)
+    what = "tower.txt has more than 1 MB of text, the limit for one file."
+    assert (answer.status_code, json.loads(bytes(answer.body))["what"]) == (422, what)
+    (file,) = library.files.all()
+    assert file.problem is not None
+    assert (file.name, file.stage, file.problem.what) == ("tower.txt", Stage.FAILED, what)
+    assert list(library.incoming.iterdir()) == []
     library.close()

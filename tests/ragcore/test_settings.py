@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields, replace
@@ -22,15 +24,17 @@ from ragcore import (
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.ingestion import IngestionPipeline
 from ragcore.llms.base import LLMMetadata
 from ragcore.llms.context_window import WindowedLLM
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.node_parser.markdown import MarkdownNodeParser
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.observe import span
-from ragcore.settings import services
+from ragcore.settings import get_tokenizer, services
 from tests.scripted_server import ScriptedServer
 
 TEXT = " ".join(f"Word{number} stands here." for number in range(100))
@@ -58,15 +62,109 @@ def test_embedder_may_be_named_and_other_texts_are_refused() -> None:
     Settings.embed_model = "local:somebody/some-model"
     assert services().embed_model.name == HuggingFaceEmbedding("somebody/some-model").name
     assert services(embed_model="local").embed_model.name == HuggingFaceEmbedding().name
-    Settings.embed_model = "text-embedding-3-small"
     with pytest.raises(ValueError, match=r"'text-embedding-3-small'.*'local:'"):
-        services()
+        Settings.embed_model = "text-embedding-3-small"
+    assert services().embed_model.name == HuggingFaceEmbedding("somebody/some-model").name
 
 
 def test_a_model_s_name_is_no_model() -> None:
-    Settings.llm = "gpt-4o-mini"  # type: ignore[assignment]
     with pytest.raises(ValueError, match=r"OpenAI\(model='gpt-4o-mini'\)"):
-        VectorStoreIndex([], embed_model=HashEmbedding()).as_query_engine()
+        Settings.llm = "gpt-4o-mini"  # type: ignore[assignment]
+
+
+def test_unset_settings_are_the_defaults_of_the_engines() -> None:
+    assert Settings.embed_model is Settings.embed_model
+    assert Settings.embed_model.name == HuggingFaceEmbedding().name
+    assert Settings.llm is Settings.llm
+    assert isinstance(Settings.llm, ExtractiveLLM)
+    (step,) = Settings.transformations
+    assert step is Settings.node_parser is Settings.text_splitter
+    assert (Settings.chunk_size, Settings.chunk_overlap) == (1024, 200)
+    assert len(Settings.tokenizer("One two three")) == 3
+    assert (Settings.prompt_helper.context_window, Settings.context_window) == (3900, 3900)
+    assert Settings.callback_manager is Settings.callback_manager
+    assert services().embed_model is Settings.embed_model
+
+
+def test_unset_embedder_is_a_step_of_a_pipeline() -> None:
+    pipeline = IngestionPipeline(transformations=[SentenceSplitter(), Settings.embed_model])
+    (node,) = pipeline.run(documents=[Document("A lectern holds notes.")])
+    expected = HuggingFaceEmbedding().embed_passages(["A lectern holds notes."])[0]
+    assert node.embedding == pytest.approx(expected, abs=1e-5)
+    index = VectorStoreIndex.from_documents(
+        [Document("A lectern holds notes.")], transformations=[SentenceSplitter(), Settings.embed_model]
+    )
+    assert [passage.text for passage in index.store.passages()] == ["A lectern holds notes."]
+
+
+def test_unset_settings_load_no_model_and_need_no_network() -> None:
+    code = (
+        "import sys\n"
+        "from ragcore import Settings\n"
+        "for name in ('llm', 'embed_model', 'transformations', 'tokenizer', 'prompt_helper', 'chunk_size'):\n"
+        "    assert getattr(Settings, name) is not None, name\n"
+        "assert Settings.llm.metadata.is_extractive\n"
+        "print(*({'torch', 'streamlit', 'transformers', 'httpx'} & sys.modules.keys()))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "\n"
+
+
+def test_default_that_is_set_again_stays_the_default() -> None:
+    llm, embedder, tokenizer, parser = (
+        Settings.llm,
+        Settings.embed_model,
+        Settings.tokenizer,
+        Settings.node_parser,
+    )
+    Settings.llm, Settings.embed_model = ScriptedLLM(["Yes."]), HashEmbedding(8)
+    Settings.llm, Settings.tokenizer, Settings.node_parser = llm, tokenizer, parser
+    assert Settings.llm is not llm  # it quotes by the embedder of the settings, as engines do
+    Settings.embed_model = embedder
+    Settings.chunk_size = 300
+    assert (Settings.node_parser.chunk_size, services().embed_model) == (300, embedder)  # type: ignore[attr-defined]
+    assert Settings.context_window == 3900
+
+
+def test_settings_after_none_are_the_defaults_again() -> None:
+    Settings.llm, Settings.embed_model, Settings.tokenizer = (
+        ScriptedLLM(["Yes."]),
+        HashEmbedding(8),
+        str.split,
+    )
+    Settings.transformations, Settings.chunk_size = [TokenTextSplitter()], 300
+    Settings.llm = Settings.embed_model = Settings.tokenizer = None  # type: ignore[assignment]
+    Settings.transformations = Settings.chunk_size = None  # type: ignore[assignment]
+    assert isinstance(Settings.llm, ExtractiveLLM)
+    assert isinstance(Settings.embed_model, HuggingFaceEmbedding)
+    assert (Settings.chunk_size, Settings.transformations) == (1024, [Settings.node_parser])
+    assert Settings.tokenizer is get_tokenizer()
+
+
+def test_step_added_to_the_default_transformations_is_run() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    Settings.transformations.append(Settings.embed_model)  # type: ignore[attr-defined]
+    Settings.chunk_size, Settings.chunk_overlap, Settings.tokenizer = 4, 0, str.split  # type: ignore[assignment]
+    assert Settings.node_parser is Settings.transformations[0]
+    nodes = IngestionPipeline(transformations=Settings.transformations).run(documents=[Document(TEXT)])
+    assert {len(node.text.split()) for node in nodes} == {3}
+    assert all(node.embedding is not None for node in nodes)
+
+
+def test_chunk_sizes_change_a_copy_of_the_chosen_parser() -> None:
+    Settings.node_parser = parser = TokenTextSplitter(chunk_size=40, chunk_overlap=4)
+    assert (Settings.chunk_size, Settings.chunk_overlap) == (40, 4)
+    Settings.chunk_size, Settings.chunk_overlap = 10, 0
+    chosen = Settings.node_parser
+    assert isinstance(chosen, TokenTextSplitter)
+    assert (chosen.chunk_size, chosen.chunk_overlap) == (10, 0)
+    assert (parser.chunk_size, parser.chunk_overlap) == (40, 4)
+    Settings.chunk_overlap = 11
+    with pytest.raises(ValueError, match="chunk_overlap is larger than chunk_size"):
+        services()
+    Settings.node_parser = MarkdownNodeParser()
+    with pytest.raises(ValueError, match="MarkdownNodeParser, has no chunk_size"):
+        assert Settings.chunk_size
 
 
 def test_settings_apply_to_what_is_built_later_and_not_earlier() -> None:

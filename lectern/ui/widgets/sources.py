@@ -185,10 +185,11 @@ def _add_rows() -> None:
     place = urlsplit(address)
     # without the password that the address can contain
     name = title or f"{place.hostname or place.scheme}{place.path}"
+    query_mb = resources.library().settings.ingest.max_query_mb
     _start_download(
         name,
         lambda into, allowed, max_mb: [
-            sources.from_database(address, query, into, allowed, title=title, max_mb=max_mb)
+            sources.from_database(address, query, into, allowed, title=title, max_mb=query_mb)
         ],
     )
 

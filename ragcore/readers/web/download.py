@@ -323,6 +323,14 @@ def _suffix(response: httpx.Response, url: httpx.URL, named: str) -> str:
     )
 
 
+def _check_size(size: int, url: httpx.URL, limits: Limits) -> None:
+    if size > limits.max_bytes:
+        raise TooLargeError(
+            f"What {url.host} sent is larger than {limits.max_bytes // 1_000_000:,} MB.",
+            hint="Give the link of a smaller page, or raise the limit in Settings.",
+        )
+
+
 def _read_body(
     response: httpx.Response,
     url: httpx.URL,
@@ -336,15 +344,13 @@ def _read_body(
             f"What {url.host} sent is compressed in a way that cannot be read here.",
             hint="Download it with your browser and add it.",
         )
-    size, announced = 0, response.headers.get("content-length", "")
-    total = int(announced) if announced.isdecimal() and "content-encoding" not in response.headers else 0
+    announced = response.headers.get("content-length", "")
+    size, coming = 0, int(announced) if announced.isdecimal() else 0
+    total = coming if "content-encoding" not in response.headers else 0
+    _check_size(coming, url, limits)  # before it is fetched
     for piece in response.iter_bytes():
         size += len(piece)
-        if size > limits.max_bytes:
-            raise TooLargeError(
-                f"What {url.host} sent is larger than {limits.max_bytes // 1_000_000:,} MB.",
-                hint="Give the link of a smaller page, or raise the limit in Settings.",
-            )
+        _check_size(size, url, limits)
         yield piece
         progress(min(size, total), total)
     if time.monotonic() >= deadline:  # a closed connection may look like the end of the file

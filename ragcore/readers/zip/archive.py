@@ -109,17 +109,25 @@ class _Unpacker:
             for entry, member in files:
                 _check_place(entry, member, name)
             _check_sizes([entry for entry, _ in files], name)
+            files = [(entry, member) for entry, member in files if not _is_of_system(PurePosixPath(member))]
+            readable = sum(not kind_passed_over(PurePosixPath(member)) for _, member in files)
+            if self._files + readable > MAX_FILES:
+                raise self._too_many()
             self._total = self._total or sum(entry.file_size for entry, _ in files)
             for entry, member in files:
                 place = PurePosixPath(member)
-                if "__MACOSX" in place.parts or place.name in SYSTEM_FILES:
-                    continue
                 member = re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", member) or "a file without a name"
                 shown = f"{prefix}/{member}" if prefix else member
                 if kind := kind_passed_over(place):
                     self.passed_over.setdefault(kind, []).append(shown)
                 else:
                     yield from self._member(archive, entry, member, shown, depth)
+
+    def _too_many(self) -> TooLargeError:
+        return TooLargeError(
+            f"{self._options.name} contains more than {MAX_FILES:,} files.",
+            hint="Split it into several archives.",
+        )
 
     def _member(
         self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, shown: str, depth: int
@@ -128,10 +136,7 @@ class _Unpacker:
         archives around it."""
         self._files += 1
         if self._files > MAX_FILES:
-            raise TooLargeError(
-                f"{self._options.name} contains more than {MAX_FILES:,} files.",
-                hint="Split it into several archives.",
-            )
+            raise self._too_many()
         suffix = suffix_of(shown)
         target = (
             self._into
@@ -193,6 +198,11 @@ class _Unpacker:
                     ),
                 ) from error
             raise _translate(error, entry, filename, self._options) from error
+
+
+def _is_of_system(place: PurePosixPath) -> bool:
+    """Whether an operating system added this member."""
+    return "__MACOSX" in place.parts or place.name in SYSTEM_FILES
 
 
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lectern.library import Library
 from lectern.schema import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.prompt import Prompt
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.sql.base import Database
 from tests.databases import KINDS, opening
@@ -83,6 +85,49 @@ def test_built_in_prompts_pass_their_check_and_json_is_text() -> None:
     for name in EDITABLE:
         check(name, built_in(name).texts)
     check("generation", ('{query_str} as {"answer": "..."}',))
+
+
+def rendered(prompt: Prompt, query: str) -> list[str]:
+    values = {**dict.fromkeys(prompt.variables, ""), "query_str": query}
+    return [message.content for message in prompt.render(values)]
+
+
+def test_doubled_braces_of_a_saved_prompt_are_sent_as_one(versions: PromptVersions) -> None:
+    versions.save("generation", ['{query_str} Write {{"answer": {{}}}} for {{query_str}}.'])
+    assert rendered(versions.current()["generation"], "Why {{x}}?") == [
+        'Why {{x}}? Write {"answer": {}} for {query_str}.'
+    ]
+    with pytest.raises(WordingError, match=r"\{query_str\} is missing"):
+        versions.save("generation", ["Write {{query_str}}"])
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent", "shown"),
+    [
+        (
+            '{{"a": {"b": 1}}} {{query_str}}',
+            '{{"a": {"b": 1}}} {Q}',
+            '{{{{"a": {{"b": 1}}}}}} {{{query_str}}}',
+        ),
+        ('{"a": {"b": 1}} {query_str}', '{"a": {"b": 1}} Q', '{"a": {"b": 1}} {query_str}'),
+        ("}}{query_str}{{", "}}Q{{", "}}}}{query_str}{{{{"),
+    ],
+)
+def test_prompts_of_earlier_versions_send_what_they_sent(
+    open_database: Callable[[], Database], versions: PromptVersions, stored: str, sent: str, shown: str
+) -> None:
+    row = {"name": "generation", "number": 1, "texts": json.dumps([stored]), "saved": 1.0}
+    versions.load([row])  # as a copy of an earlier version has it
+    assert rendered(versions.current()["generation"], "Q") == [sent]
+    assert versions.in_use("generation").texts == (shown,)
+    assert versions.save("generation", [shown]).number == 1  # it is what is in use
+    assert versions.save("generation", [f"Be brief. {shown}"]).number == 2
+    assert rendered(versions.current()["generation"], "Q") == [f"Be brief. {sent}"]
+    copied = list(versions.dump())
+    with open_database().transaction() as db:
+        db.execute("DELETE FROM prompt_versions")
+    versions.load(copied)
+    assert rendered(versions.current()["generation"], "Q") == [f"Be brief. {sent}"]
 
 
 def test_a_version_of_another_program_is_not_used_and_not_lost(versions: PromptVersions) -> None:

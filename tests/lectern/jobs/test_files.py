@@ -187,6 +187,31 @@ def test_empty_and_oversized_files_are_refused_without_a_trace(files: Files, tmp
     assert list(tmp_path.glob("given-*")) == []
 
 
+@pytest.mark.parametrize("name", ["log.txt", "notes.md", "app.log", "query.sql", "README"])
+def test_text_over_the_limit_is_refused_when_it_is_added(files: Files, tmp_path: Path, name: str) -> None:
+    ingest = IngestSettings(max_text_mb=1)
+    with pytest.raises(TooLargeError, match=f"{name} has more than 1 MB of text, the limit") as refused:
+        files.add(given(tmp_path, "x" * 1_000_001), name, ingest)
+    assert refused.value.hint == (
+        "Split it into several files, or raise the limit in Settings. Then add it again."
+    )
+    assert files.all() == []
+    assert list(tmp_path.glob("given-*")) == []
+    assert files.add(given(tmp_path, "x" * 1_000_000), name, ingest).outcome == "added"
+    assert files.add(given(tmp_path, "ü" * 1_000_000), f"2 {name}", ingest).outcome == "added"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.pdf", b""), ("a.txt", b"%PDF-1.7 "), ("a.jpg", b"\xff\xd8\xff")]
+)
+def test_files_of_other_types_are_not_measured_as_text(
+    files: Files, tmp_path: Path, name: str, start: bytes
+) -> None:
+    path = tmp_path / "given"
+    path.write_bytes(start + b"x" * 1_000_001)
+    assert files.add(path, name, IngestSettings(max_text_mb=1)).outcome == "added"
+
+
 def test_a_failed_file_is_read_when_it_is_added_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("w")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lectern.jobs import lease
-from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage
+from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage, lane_of
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.worker import Worker
 from lectern.library import Library
@@ -122,10 +122,7 @@ def test_unstorable_small_file_does_not_fail_the_others(
 
 
 def test_small_file_is_ready_while_a_large_one_is_embedded(library: Library) -> None:
-    small, large, _ = (
-        Worker(library.files, library.store, Counting(), lambda: library.settings.ingest, [lane])
-        for lane in FILE_LANES
-    )
+    small = Worker(library.files, library.store, Counting(), lambda: library.settings.ingest, [Lane.SMALL])
     add(library, LARGE, "large.txt")
     notes(library, 2)
     begun, go_on = threading.Event(), threading.Event()
@@ -203,6 +200,38 @@ def test_slow_small_file_continues_in_the_large_lane(
         (Stage.QUEUED, Lane.LARGE),
         (Stage.READY, Lane.SMALL),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "lane"),
+    [
+        ("a.txt", 65_536, Lane.SMALL),
+        ("a.txt", 65_537, Lane.LARGE),
+        ("a.txt", 700_000, Lane.LARGE),
+        ("a.txt", 5_600_000, Lane.LONG),
+        ("a.txt", 45_000_000, Lane.LONGEST),
+        ("a.txt", 200_000_000, Lane.LONGEST),
+        ("a.pdf", 4_000_000, Lane.LARGE),
+        ("scans.pdf", 100_000_000, Lane.LONGEST),
+        ("a.zip", 400_000_000, Lane.LARGE),
+    ],
+)
+def test_lane_of_a_file_is_chosen_by_its_usual_time(name: str, size: int, lane: Lane) -> None:
+    assert lane_of(name, size) is lane
+
+
+def test_no_file_waits_for_one_that_takes_far_longer_or_shorter(library: Library) -> None:
+    sizes = {"small.txt": 100, "large.txt": 90_000, "long.txt": 800_000, "longest.pdf": 51_000_000}
+    for name, size in sizes.items():
+        path = library.incoming / "given"
+        with path.open("wb") as file:
+            file.truncate(size)
+        assert library.intake.add(path, name).file.lane is lane_of(name, size)
+    claimed = [
+        [row.name for row in library.files.queue.claim_together(f"worker of {lane.name}", [lane])]
+        for lane in FILE_LANES
+    ]
+    assert claimed == [["small.txt"], ["large.txt"], ["long.txt"], ["longest.pdf"], []]
 
 
 def test_file_that_may_have_killed_workers_is_read_alone(library: Library) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore.errors import TooLargeError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.csv import MAX_STRAY
 from ragcore.readers.registry import read_file
@@ -47,3 +48,15 @@ def test_file_of_only_open_quotation_marks_loses_no_line(tmp_path: Path) -> None
     text = "Item,Note\n" + "".join(f'{number},"word{number}\n' for number in range(3 * MAX_STRAY))
     found = "\n".join(rows(tmp_path / "a.csv", text))
     assert all(f"word{number}" in found for number in range(3 * MAX_STRAY))
+
+
+def test_table_over_the_limit_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "peaks.csv"
+    path.write_text("name,year\n" + "".join(f"peak {number},{number}\n" for number in range(12_000)))
+    rows_read: list[int] = []
+    with pytest.raises(TooLargeError, match="more than 9,000 characters"):
+        read_file(
+            path,
+            ReadOptions(path.name, progress=lambda done, _: rows_read.append(done), max_text_chars=9_000),
+        )
+    assert rows_read == [0]

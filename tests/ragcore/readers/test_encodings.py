@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import DamagedFileError, EmptyFileError, RagError, UnsupportedFileError
-from ragcore.readers.encodings import clean, decode
+from ragcore.readers.encodings import clean, decode, has_more_characters
 
 GERMAN = (
     "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger "
@@ -150,3 +152,42 @@ def test_reading_a_large_file_of_one_encoding_is_quick(tmp_path: Path) -> None:
 def test_binary_numbers_with_zeros_like_wide_text_are_no_text(unit: str) -> None:
     with pytest.raises(UnsupportedFileError, match=r"a\.txt is not text"):
         decode(b"".join(struct.pack(unit, 1 + number % 31) for number in range(1000)), "a.txt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252"])
+def test_characters_are_counted_and_not_bytes(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(("Größe über alles. " * 5_000).encode(encoding))
+    most = len(decode(path.read_bytes(), "a.txt"))
+    assert not has_more_characters(path, most)
+    assert has_more_characters(path, most * 6 // 10)
+
+
+@given(st.binary(max_size=300), st.integers(0, 300))
+def test_a_file_said_to_have_more_characters_has_more(data: bytes, most: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.txt")
+        path.write_bytes(data)
+        if has_more_characters(path, most):
+            with suppress(RagError):
+                assert len(decode(data, "a.txt")) > most
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("gb18030", "港口始建于一九〇二年，很大。"),
+        ("cp932", "港は1902年に建てられた。カナ"),
+        ("cp949", "항구는 1902년에 지어졌다."),
+    ],
+)
+def test_two_bytes_of_a_letter_are_not_counted_as_two(encoding: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes((text * 3_000).encode(encoding))
+    assert not has_more_characters(path, len(text) * 3_000)
+
+
+def test_lines_and_marks_that_are_removed_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a line of text\r\n\f\r\n" * 1_000 + b"\0\0")
+    assert not has_more_characters(path, len(decode(path.read_bytes(), "a.txt")))

@@ -160,9 +160,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_FILES", 3)
     path = make_zip(tmp_path / "many.zip", {f"{number}.txt": b"x" for number in range(4)})
+    written: list[int] = []
+    options = ReadOptions(path.name, progress=lambda done, total: written.append(done))
     with pytest.raises(TooLargeError, match="more than 3 files"):
-        unpacked(path)
+        unpack(path, tmp_path / "into", options)
+    assert written == []  # the list of its files says so
     assert list((tmp_path / "into").iterdir()) == []
+    of_systems = {f"__MACOSX/{number}": b"x" for number in range(4)}
+    few = make_zip(tmp_path / "few.zip", {"a.txt": b"x", ".DS_Store": b"x", **of_systems})
+    assert [member.name for member in unpacked(few)] == ["a.txt"]
 
 
 def test_a_zip_in_the_zip_is_unpacked_and_one_deeper_is_reported(tmp_path: Path) -> None:

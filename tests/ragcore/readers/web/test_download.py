@@ -284,6 +284,19 @@ def test_link_with_too_much_data_is_refused_even_if_compressed(site: Site, tmp_p
             fetch(site.link(path), tmp_path / "a", small)
 
 
+def test_link_that_announces_too_much_is_refused_before_it_comes(site: Site, tmp_path: Path) -> None:
+    fetched: list[tuple[int, int]] = []
+    site.page("/large", b"x" * 900_000, "text/plain", **{"Content-Length": "1000001"})
+    with pytest.raises(TooLargeError, match="larger than 1 MB"):
+        fetch(
+            site.link("/large"),
+            tmp_path / "a",
+            Limits(max_bytes=1_000_000, allows=anywhere),
+            lambda done, total: fetched.append((done, total)),
+        )
+    assert fetched == []
+
+
 DRIPS = {
     "its text": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"x"),
     "its headers": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Long: ", b"x"),
