@@ -12,9 +12,10 @@ from queue import SimpleQueue
 
 import anyio
 import streamlit as st
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lectern import access
@@ -26,7 +27,7 @@ from lectern.ui.server import downloads, exports, uploads
 from lectern.ui.server.access import Access, HiddenToken, stored_token
 from lectern.ui.server.first_frame import FirstFrame
 from lectern.ui.server.map import map_passage, map_points
-from lectern.ui.server.security import KnownHosts, SameOrigin, SecurityHeaders
+from lectern.ui.server.security import KnownHosts, SameOrigin, SecurityHeaders, ValidPaths, not_found
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -155,17 +156,25 @@ class ClosedTabs:
                 raise
 
 
+class Number(IntegerConvertor):
+    """A number that every database and library of ours takes."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_url_convertor("number", Number())
 ROUTES = [
     Route("/api/upload", uploads.upload, methods=["PUT"]),
     Route("/api/index", uploads.make_index, methods=["PUT"]),
     Route("/api/copy", downloads.make_copy, methods=["POST"]),
     Route("/api/copy/{id:uuid}", downloads.send_copy),
     Route("/api/map", map_points),
-    Route("/api/map/{row:int}", map_passage),
+    Route("/api/map/{row:number}", map_passage),
     Route("/api/conversation/{id}/{form}", exports.conversation_file),
-    Route("/api/page/{file_id}/{page_index:int}", downloads.page_image),
+    Route("/api/page/{file_id}/{page_index:number}", downloads.page_image),
     Route("/api/original/{file_id}", downloads.original),
     Route("/api/card/{message_id}", downloads.run_card),
+    Mount("/api", not_found),  # or Streamlit would send its page
 ]
 MIDDLEWARE = [
     Middleware(class_)
@@ -177,6 +186,7 @@ MIDDLEWARE = [
         SameOrigin,
         Access,
         RequestLanguage,
+        ValidPaths,
         FirstFrame,
     )
 ]
