@@ -32,7 +32,7 @@ def needs_token() -> bool:
 
 def on_terminal() -> bool:
     """Whether what is printed goes to a person's terminal. Others may read a file or a journal."""
-    return sys.stdout is not None and sys.stdout.isatty()  # type: ignore[redundant-expr]  # None if it is closed
+    return sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
 
 
 def token_file(folder: Path) -> Path:
