@@ -32,8 +32,9 @@ class Deadline(asyncio.Protocol):
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
     cycle: Any  # uvicorn's request and response; a new one begins when a header is complete
+    reports_bodies = False  # whether the protocol calls `on_body`
     _deadline: asyncio.TimerHandle | None = None
-    _header_bytes = 0  # of the header that is coming
+    _header_bytes = 0  # of the header that is coming, or of what comes with a body and is none
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -48,8 +49,10 @@ class Deadline(asyncio.Protocol):
         # or a websocket has replaced the protocol
         if self.cycle is not before or self.transport.get_protocol() is not self:
             self._cancel()
-        elif self._deadline is not None and self._header_bytes > HEADER_BYTES:
-            self.transport.write(TOO_LONG)
+            self._header_bytes = 0
+        elif self._header_bytes > HEADER_BYTES and (self._deadline is not None or self.reports_bodies):
+            if self._deadline is not None:
+                self.transport.write(TOO_LONG)
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -68,4 +71,11 @@ class Deadline(asyncio.Protocol):
 
 
 class HeaderDeadline(Deadline, auto.AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # of the parser that is installed
-    """uvicorn's connection, with a deadline for headers."""
+    """uvicorn's connection, with a deadline for headers. h11 limits what is between and after the chunks of a
+    body; httptools does not."""
+
+    reports_bodies = hasattr(auto.AutoHTTPProtocol, "on_body")
+
+    def on_body(self, body: bytes) -> None:
+        self._header_bytes = 0
+        super().on_body(body)

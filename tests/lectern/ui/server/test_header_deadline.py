@@ -133,6 +133,31 @@ def test_header_without_end_is_refused_before_it_fills_memory(
         assert re.fullmatch(rb"|HTTP/1.1 4\d\d .*\.", reply, re.DOTALL)
 
 
+@pytest.mark.parametrize("patient", [WithH11, WithInstalled])
+@pytest.mark.parametrize("start", [b"0\r\n", b"0\r\nX-Long: ", b"5;"])
+@pytest.mark.parametrize("more", [b"a" * 50_000, b"X-More: a\r\n" * 5000])
+def test_what_follows_a_chunk_of_a_body_has_an_end(
+    patient: type[Deadline], start: bytes, more: bytes
+) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+    with serving(patient) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(20)
+        connection.sendall(chunked + start)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(more * 1000)
+
+
+def test_long_body_in_chunks_is_received(port: int) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(chunked + b"186A0\r\n")  # 100,000 bytes
+        for _ in range(10):
+            connection.sendall(b"a" * 10_000)
+            time.sleep(0.01)
+        connection.sendall(b"\r\n0\r\n\r\n")
+        assert answer(connection).endswith(b"100000 bytes")
+
+
 def test_a_body_an_answer_and_a_second_request_may_take_longer(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as connection:
         for _ in range(2):
