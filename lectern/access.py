@@ -1,5 +1,5 @@
-"""The access token of a browser. `lectern` prints an address with the token, which is then exchanged for a
-cookie.
+"""The access token of a browser. `lectern` prints an address with the token on a terminal, which is then
+exchanged for a cookie.
 
 It is stored in the file `token` of the library's folder, which only its owner may read, so that it is the
 same after a restart. To exclude all browsers, delete the file and restart.
@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import os
 import re
 import secrets
+import socket
 import stat
+import sys
 from pathlib import Path
 
 from ragcore.errors import StoreError
@@ -27,10 +30,19 @@ def needs_token() -> bool:
     return os.environ.get(ACCESS, "").strip().lower() != "off"
 
 
+def on_terminal() -> bool:
+    """Whether what is printed goes to a person's terminal. Others may read a file or a journal."""
+    return sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
+
+
+def token_file(folder: Path) -> Path:
+    return folder / "token"
+
+
 def access_token(folder: Path) -> str:
     """The token of the library in `folder`; a new one if there is none, or others could read or write it.
     StoreError."""
-    path = folder / "token"
+    path = token_file(folder)
     token = _read_token(path)
     if token is None:
         try:
@@ -68,9 +80,23 @@ def cookie_value(token: str) -> str:
     >>> len(cookie_value("any token"))
     64
     """
-    return hmac.new(token.encode(), b"cookie", hashlib.sha256).hexdigest()
+    # Earlier versions computed another value and gave it to `localhost`, where other accounts may receive it.
+    return hmac.new(token.encode(), b"cookie of a numeric address", hashlib.sha256).hexdigest()
 
 
-def address(port: int, token: str | None) -> str:
-    """The local address of the application."""
-    return f"http://localhost:{port}" + (f"/?token={token}" if token else "")
+def address(listening: str, port: int, token: str | None) -> str:
+    """The address of the application for browsers on this computer, where the server listens at `listening`.
+    OSError if that is no address.
+
+    It is a number, because a browser looks for `localhost` at ::1 first, where another account may listen.
+
+    >>> address("127.0.0.1", 8501, None), address("::1", 8501, "token")
+    ('http://127.0.0.1:8501', 'http://[::1]:8501/?token=token')
+    """
+    family = socket.AF_INET6 if ":" in listening else socket.AF_INET  # as Streamlit chooses
+    [found, *_others] = socket.getaddrinfo(listening or "0.0.0.0", port, family, socket.SOCK_STREAM)
+    host = ipaddress.ip_address(found[4][0])
+    if host.is_unspecified:
+        host = ipaddress.ip_address("127.0.0.1" if host.version == 4 else "::1")
+    where = f"http://{host}:{port}" if host.version == 4 else f"http://[{host}]:{port}"
+    return where + (f"/?token={token}" if token else "")

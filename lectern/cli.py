@@ -27,7 +27,7 @@ from lectern import access
 from lectern import settings as config
 from lectern.cli_parser import command_parser
 from lectern.jobs.changes import wait_for_end
-from ragcore.errors import ConfigError, InputError, Problem, RagError
+from ragcore.errors import ConfigError, InputError, Problem, RagError, StoreError
 from ragcore.storage.atomic_file import replace_file
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
             "The application's screens are not installed beside the library.",
             hint="Install from a checkout, with: python -m pip install -e .",
         )
-    port = _free_port(port)
+    options = _server_options()
+    options["server.port"] = _free_port(str(options.get("server.address", "127.0.0.1")), port)
     os.environ |= config.absolute_environment()  # because this process goes to another folder
     in_folder = {config.HOME: str(where), config.DATABASE: ""}
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
@@ -110,48 +111,63 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
         os.environ[access.ACCESS] = "off"
     # so that uvicorn trusts no proxy headers of other local programs
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
-    token = access.access_token(config.default_folder()) if access.needs_token() else None
-    if sys.stdout.isatty():
-        threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
+    if access.needs_token():
+        access.access_token(config.default_folder())
     os.chdir(APP.parent)  # where Streamlit looks for its configuration
     sys.path.insert(0, str(APP.parent))
     sys.argv = [str(APP)]
-    importlib.import_module(APP.stem).app.run(config={"server.port": port})
+    application = importlib.import_module(APP.stem).app
+    if access.on_terminal():
+        threading.Thread(target=_open_browser, daemon=True).start()
+    application.run(config=options)
     return 0
 
 
-def _open_browser(port: int, token: str | None) -> None:
-    """Open the browser once the application answers. The token is in a file that only this account may read,
+def _server_options() -> dict[str, object]:
+    """From the environment variables of Streamlit that say where it listens and whom it answers. Without its
+    own command it reads none."""
+    import os
+
+    options: dict[str, object] = {}
+    if address := os.environ.get("STREAMLIT_SERVER_ADDRESS"):
+        options["server.address"] = address
+    for name, variable in (
+        ("server.allowedHosts", "STREAMLIT_SERVER_ALLOWED_HOSTS"),
+        ("server.corsAllowedOrigins", "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS"),
+    ):
+        if listed := os.environ.get(variable, "").replace(",", " ").split():
+            options[name] = listed
+    return options
+
+
+def _open_browser() -> None:
+    """Open the browser once the application listens. The token is in a file that only this account may read,
     because other accounts can see the arguments of a program."""
-    import urllib.error
-    import urllib.request
     import webbrowser
 
-    up = False
-    while not up:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
-                up = True
-        except urllib.error.HTTPError:
-            up = True  # an error is an answer
-        except OSError:
-            time.sleep(0.1)
-    where = access.address(port, token)
-    if token:
+    from lectern.ui.server.app import addresses
+
+    where = addresses.get()
+    if access.needs_token():
         page = config.default_folder() / "open.html"
-        replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">', mode=0o600)
+        try:
+            content = f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">'
+            replace_file(page, content, mode=0o600)
+        except StoreError:
+            return  # the address is on the terminal
         where = page.as_uri()
     webbrowser.open(where)
 
 
-def _free_port(port: int | None) -> int:
-    """`port`, or by default 8501 or the next free port. ConfigError if none is free."""
+def _free_port(host: str, port: int | None) -> int:
+    """`port`, or by default 8501 or the next one that is free at `host`. ConfigError if none is free."""
     import socket
 
     ports = range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]
-    for each in ports:
-        with suppress(OSError), socket.create_server(("127.0.0.1", each)):
-            return each
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in ports:
+        with suppress(OSError), socket.create_server((host, number), family=family):
+            return number
     raise ConfigError(
         "No port is free for the application."
         if port is None
@@ -319,7 +335,7 @@ def _rebuild(where: Path | str, options: argparse.Namespace) -> int:
             if coming.problem is not None:
                 print(f"{coming.problem.what} {coming.problem.hint}")
                 return 1
-            if sys.stdout.isatty():
+            if access.on_terminal():
                 print(f"\r{coming.fraction:.0%}", end="", flush=True)
             time.sleep(0.2)
         print(f"\nThe index has {len(library.store):,} passages.")

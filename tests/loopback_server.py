@@ -16,9 +16,9 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def serving(handler: type[BaseHTTPRequestHandler], port: int = 0) -> Iterator[str]:
     """The address of a server that answers by this handler, until the block ends."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         running = threading.Thread(target=server.serve_forever, args=(0.01,))
         running.start()
         try:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import IO
 
 import lectern
 from lectern.jobs.file_queue import process_name
@@ -41,6 +42,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._deaths: Counter[str] = Counter()  # by file
         self._closed = False
+        self._has_warned = False  # that the log cannot be written
         self._lock = threading.Lock()
 
     @property
@@ -76,11 +78,7 @@ class WorkerProcess:
             self._files.queue.release(process_name(process.pid))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        path = self._folder / "worker.log"
-        with contextlib.suppress(OSError):  # it does not exist yet, or is open in another worker
-            if path.stat().st_size > LOG_BYTES:
-                path.replace(path.with_suffix(".old.log"))
-        with path.open("ab") as log:
+        with self._open_log() as log:
             return subprocess.Popen(
                 command_for("lectern.jobs.worker", self._folder),
                 env=environment_for(self._where),
@@ -89,6 +87,22 @@ class WorkerProcess:
                 stdout=log,
                 stderr=log,
             )
+
+    def _open_log(self) -> IO[bytes]:
+        """The worker's log file. If it cannot be written, the worker works without one."""
+        path = self._folder / "worker.log"
+        with contextlib.suppress(OSError):  # it does not exist yet, or is open in another worker
+            if path.stat().st_size > LOG_BYTES:
+                path.replace(path.with_suffix(".old.log"))
+        try:
+            with path.open("ab") as log:
+                log.write(b"\n")  # fails on a full disk
+            return path.open("ab")
+        except OSError as error:
+            if not self._has_warned:
+                logger.warning("the worker has no log: %s cannot be written: %s", path, error.strerror)
+            self._has_warned = True
+            return Path(os.devnull).open("ab")
 
     def _keep_alive(self) -> None:
         """Restart the worker each time it dies."""

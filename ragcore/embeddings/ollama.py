@@ -17,8 +17,8 @@ class OllamaEmbedding(ServedEmbedding):
     `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the
     model stays in memory, such as "5m".
 
-    >>> OllamaEmbedding("nomic-embed-text", "localhost")
-    OllamaEmbedding(model_name='nomic-embed-text', base_url='http://localhost:11434')
+    >>> OllamaEmbedding("nomic-embed-text", "127.0.0.1")
+    OllamaEmbedding(model_name='nomic-embed-text', base_url='http://127.0.0.1:11434')
     """
 
     provider = "ollama"

@@ -32,8 +32,8 @@ class Ollama(ServedLLM):
     the model gets only that tool. `calls_at_once` is 1 by default, because Ollama may have room for no more
     and does not report it; the setting in Ollama is OLLAMA_NUM_PARALLEL.
 
-    >>> Ollama("qwen3", "localhost", request_timeout=300.0)
-    Ollama(model='qwen3', base_url='http://localhost:11434')
+    >>> Ollama("qwen3", "127.0.0.1", request_timeout=300.0)
+    Ollama(model='qwen3', base_url='http://127.0.0.1:11434')
     """
 
     provider = "ollama"

@@ -63,7 +63,7 @@ class OpenAICompatibleLLM(ServedLLM):
     computer, and eight elsewhere. Set `is_function_calling_model` if server and model support tools: agents
     then use tool calls, and without it plain text.
 
-    >>> llm = OpenAICompatibleLLM("qwen3", "localhost:1234", context_window=4096)
+    >>> llm = OpenAICompatibleLLM("qwen3", "127.0.0.1:1234", context_window=4096)
     >>> llm.metadata.context_window
     4096
     """
@@ -213,8 +213,8 @@ class OpenAILike(OpenAICompatibleLLM):
     """`OpenAICompatibleLLM` with LlamaIndex's arguments: `api_base` is the address, `max_tokens` the limit of
     the answer.
 
-    >>> OpenAILike("qwen3", "localhost:1234", context_window=4096)
-    OpenAILike(model='qwen3', base_url='http://localhost:1234/v1')
+    >>> OpenAILike("qwen3", "127.0.0.1:1234", context_window=4096)
+    OpenAILike(model='qwen3', base_url='http://127.0.0.1:1234/v1')
     """
 
     def __init__(

@@ -13,7 +13,8 @@ from ragcore.errors import ConfigError
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-OLLAMA_URL = "http://localhost:11434"
+# A number, because `localhost` may lead to ::1 first, where another account may listen.
+OLLAMA_URL = "http://127.0.0.1:11434"
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -28,7 +29,7 @@ def server_address(text: str, *, usual: str, local_port: int | None = None) -> h
     if not address:
         raise ConfigError(
             "No address is given for the model server.",
-            hint="Enter it in Settings, like http://localhost:1234/v1",
+            hint="Enter it in Settings, like http://127.0.0.1:1234/v1",
         )
     bare = "://" not in address
     try:
@@ -80,7 +81,7 @@ def _bad_address(address: str) -> ConfigError:
     return ConfigError(
         f"{address!r} is not an address of a model server.",
         hint=(
-            "It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and "
+            "It looks like http://127.0.0.1:1234 or https://api.example.com/v1, with no user name and "
             "no question mark."
         ),
     )

@@ -62,7 +62,7 @@ def address_of(url: str) -> Address:
     return Address(
         user=user,
         password=unquote(parts.password) if parts.password is not None else None,
-        host=options.get("host") or parts.hostname or "localhost",
+        host=options.get("host") or parts.hostname or "127.0.0.1",
         port=port,
         database=unquote(parts.path[1:]) or user,
         options=options.get("options"),

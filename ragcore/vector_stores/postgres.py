@@ -91,7 +91,7 @@ class PostgresStore(TableStore[_Index]):
         user: str,
         password: str,
         database: str,
-        host: str = "localhost",
+        host: str = "127.0.0.1",
         port: int | str = 5432,
         table_name: str = "documents",
     ) -> PostgresStore:

@@ -140,8 +140,7 @@ class App:
     @property
     def address(self) -> str:
         """Which `lectern` prints."""
-        # the only name the browser knows
-        return address(self.port, access_token(self.home)).replace("localhost", "127.0.0.1")
+        return address("127.0.0.1", self.port, access_token(self.home))
 
     def start(self) -> None:
         if not self.port:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,30 +14,40 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lectern.indexes import Indexes
 from lectern.jobs.file_rows import Stage
 from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.server.security import ticket
-from lectern.ui.server.uploads import upload
+from lectern.ui.server.uploads import make_index, upload
 from ragcore.embeddings.hashing import HashEmbedding
 
 
-def uploaded(library: Library, *messages: dict[str, Any]) -> Response:
+def uploaded(
+    library: Library,
+    *messages: dict[str, Any],
+    name: str = "tower.txt",
+    announced: str = "1000",
+    answer_to: Callable[[Request], Awaitable[Response]] = upload,
+) -> Response:
     """What the server answers to a body that comes in these messages."""
     coming = iter(messages)
     scope = {
         "type": "http",
         "method": "PUT",
         "path": "/api/upload",
-        "query_string": b"name=tower.txt",
-        "headers": [(b"x-lectern-ticket", ticket(library.secret).encode()), (b"content-length", b"1000")],
+        "query_string": f"name={name}".encode(),
+        "headers": [
+            (b"x-lectern-ticket", ticket(library.secret).encode()),
+            (b"content-length", announced.encode("latin-1")),
+        ],
     }
 
     async def receive() -> dict[str, Any]:
         return next(coming)
 
     async def answer() -> Response:
-        return await upload(Request(scope, receive))
+        return await answer_to(Request(scope, receive))
 
     return anyio.run(answer)
 
@@ -82,5 +94,28 @@ def test_uploaded_text_over_the_limit_fails_at_once(tmp_path: Path, monkeypatch:
     (file,) = library.files.all()
     assert file.problem is not None
     assert (file.name, file.stage, file.problem.what) == ("tower.txt", Stage.FAILED, what)
+    assert list(library.incoming.iterdir()) == []
+    library.close()
+
+
+@pytest.mark.parametrize("answer_to", [make_index, upload])
+@pytest.mark.parametrize("announced", ["501", "9" * 18, "9" * 5000, "²", ""])
+def test_copy_may_take_half_of_the_free_disk_at_most(
+    answer_to: Callable[[Request], Awaitable[Response]],
+    announced: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = Library(tmp_path, embedder=HashEmbedding())
+    monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
+    monkeypatch.setattr(resources, "all_indexes", lambda: Indexes(tmp_path))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1000))
+    messages = (PART, PART, {"type": "http.request", "body": b"x" * 10**6, "more_body": True})
+    answer = uploaded(library, *messages, name="all.lectern", announced=announced, answer_to=answer_to)
+    assert answer.status_code == 413
+    assert json.loads(bytes(answer.body)) == {
+        "what": "There is not enough space on the disk for all.lectern.",
+        "hint": "Free some space and add the file again.",
+    }
     assert list(library.incoming.iterdir()) == []
     library.close()

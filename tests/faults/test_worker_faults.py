@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,26 @@ def test_the_log_of_the_worker_is_begun_anew_when_it_is_long(tmp_path: Path) -> 
     library.close()
     assert log.stat().st_size < 100_000
     assert (tmp_path / "worker.old.log").stat().st_size == 1_500_000
+
+
+def read_only(log: Path) -> None:
+    log.touch(mode=0o400)
+    if os.geteuid() == 0:
+        pytest.skip("the administrator may write it")
+
+
+def on_a_full_disk(log: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no full disk to write to")
+    log.symlink_to("/dev/full")
+
+
+@pytest.mark.parametrize("spoil", [Path.mkdir, read_only, on_a_full_disk])
+def test_log_that_cannot_be_written_does_not_stop_reading(
+    spoil: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoil(tmp_path / "worker.log")
+    with closing(Library.open(tmp_path)) as library:
+        library.worker.start()
+        wait(library, add(library, "The tower is old.", "tower.txt"), lambda file: file.ready)
+    assert len([text for text in caplog.messages if "worker.log cannot be written" in text]) == 1

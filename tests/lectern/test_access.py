@@ -66,6 +66,23 @@ def test_a_token_is_needed_unless_the_environment_says_off(
     assert os.environ.get(access.ACCESS) == value
 
 
+@pytest.mark.parametrize(
+    ("listening", "host"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("", "127.0.0.1"),
+        ("::", "[::1]"),
+        ("::1", "[::1]"),
+        ("192.0.2.7", "192.0.2.7"),
+    ],
+)
+def test_own_address_is_a_number_that_the_server_listens_at(listening: str, host: str) -> None:
+    assert access.address(listening, 8501, None) == f"http://{host}:8501"
+    assert access.address(listening, 8501, "A-b") == f"http://{host}:8501/?token=A-b"
+
+
 def test_a_token_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
     (tmp_path / "token").mkdir()
     (tmp_path / "file").touch()

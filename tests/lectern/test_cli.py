@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from lectern import cli
-from lectern.access import access_token
 from lectern.library import Library
 from tests import postgres
 from tests.making import make_pdf
@@ -210,7 +209,7 @@ def test_application_prints_its_address_and_ends_on_ctrl_c(tmp_path: Path) -> No
             os.killpg(started.pid, signal.SIGINT)
             status = started.wait(30)
             watchdog.cancel()
-    assert "http://localhost:" in said
+    assert "http://127.0.0.1:" in said
     assert f":{cli.FIRST_PORT}." not in said
     assert status in (0, 130)
 
@@ -232,8 +231,7 @@ def test_application_uses_the_chosen_port_and_ends_on_command(arguments: list[st
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
-            address = f"http://localhost:{port}/?token={access_token(tmp_path / 'library')}"
-            assert any(line.rstrip() == f"Lectern is at {address}" for line in started.stdout)
+            assert any(line.rstrip() == f"Lectern is at http://127.0.0.1:{port}" for line in started.stdout)
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=30) as health:
                 assert health.status == 200
             started.terminate()  # which a service manager or a container does, to this process alone
@@ -262,7 +260,7 @@ def test_killed_application_leaves_no_server_or_reader_process(tmp_path: Path) -
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
-            assert any(line.rstrip() == f"Lectern is at http://localhost:{port}" for line in started.stdout)
+            assert any(line.rstrip() == f"Lectern is at http://127.0.0.1:{port}" for line in started.stdout)
             with urllib.request.urlopen(f"http://localhost:{port}/", timeout=30) as page:
                 assert page.status == 200  # and without a token
             with socket.create_connection(("127.0.0.1", port)) as slow:

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 import gc
 import logging
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from queue import SimpleQueue
 
 import anyio
 import streamlit as st
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lectern import access
 from lectern.open_files import raise_open_files
+from lectern.settings import default_folder
 from lectern.ui import resources
 from lectern.ui.i18n import preferred_language, set_request_language
 from lectern.ui.server import downloads, exports, uploads
-from lectern.ui.server.access import Access, stored_token
+from lectern.ui.server.access import Access, HiddenToken, stored_token
 from lectern.ui.server.first_frame import FirstFrame
 from lectern.ui.server.map import map_passage, map_points
-from lectern.ui.server.security import KnownHosts, SameOrigin, SecurityHeaders
+from lectern.ui.server.security import KnownHosts, SameOrigin, SecurityHeaders, ValidPaths, not_found
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5.0  # between two attempts to reach a database server
+# Where to open the started application. It comes when the server listens, so that no other program that
+# listens there before it gets the token.
+addresses: SimpleQueue[str] = SimpleQueue()
 
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Prints the address, opens the library and every other index with unfinished work, and ends their
-    workers at the end."""
-    where = access.address(st.get_option("server.port"), stored_token())
-    # only to the terminal: others may read a log
-    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")
-    sys.stdout.flush()
+    workers at the end. The server listens already."""
+    _print_address()
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
     raise_open_files()
     if not await anyio.to_thread.run_sync(_open):
@@ -54,6 +56,23 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
             await anyio.to_thread.run_sync(lambda: resources.open_indexes().close())
         except RagError:
             logger.info("there was no library to close")
+
+
+def _print_address() -> None:
+    token, listening = stored_token(), st.get_option("server.address") or ""
+    where = access.address(listening, st.get_option("server.port"), None)
+    with_token = access.address(listening, st.get_option("server.port"), token)
+    lines = [f"Lectern is at {with_token if access.on_terminal() else where}", "Press Ctrl+C to end it."]
+    if token and not access.on_terminal():
+        lines[1:1] = [
+            "A browser needs the token once: add /?token= and what is in the file "
+            f"{access.token_file(default_folder())} to this address."
+        ]
+    try:
+        print(*lines, sep="\n", flush=True)  # noqa: T201 - for the person who starts it
+    except OSError as error:
+        logger.warning("the address of Lectern cannot be printed: %s", error.strerror)
+    addresses.put(with_token)
 
 
 def _open() -> bool:
@@ -137,19 +156,37 @@ class ClosedTabs:
                 raise
 
 
+class Number(IntegerConvertor):
+    """A number that every database and library of ours takes."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_url_convertor("number", Number())
 ROUTES = [
     Route("/api/upload", uploads.upload, methods=["PUT"]),
     Route("/api/index", uploads.make_index, methods=["PUT"]),
     Route("/api/copy", downloads.make_copy, methods=["POST"]),
     Route("/api/copy/{id:uuid}", downloads.send_copy),
     Route("/api/map", map_points),
-    Route("/api/map/{row:int}", map_passage),
+    Route("/api/map/{row:number}", map_passage),
     Route("/api/conversation/{id}/{form}", exports.conversation_file),
-    Route("/api/page/{file_id}/{page_index:int}", downloads.page_image),
+    Route("/api/page/{file_id}/{page_index:number}", downloads.page_image),
     Route("/api/original/{file_id}", downloads.original),
     Route("/api/card/{message_id}", downloads.run_card),
+    Mount("/api", not_found),  # or Streamlit would send its page
 ]
 MIDDLEWARE = [
     Middleware(class_)
-    for class_ in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
+    for class_ in (
+        HiddenToken,
+        ClosedTabs,
+        SecurityHeaders,
+        KnownHosts,
+        SameOrigin,
+        Access,
+        RequestLanguage,
+        ValidPaths,
+        FirstFrame,
+    )
 ]

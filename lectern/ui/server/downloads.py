@@ -27,7 +27,8 @@ async def make_copy(request: Request) -> Response:
     if isinstance(library, Response):
         return library
     copy_id = new_id()
-    await request.body()  # after this the server notices a closed page
+    async for _piece in request.stream():  # to its end: after it the server notices a closed page
+        pass
     try:
         await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(copy_id))
     except RagError as error:

@@ -26,6 +26,7 @@ from ragcore.errors import InputError, RagError
 
 TICKET_SECONDS = 24 * 3600
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+MAX_PATH_BYTES = 255  # as in the name of a file
 
 
 class KnownHosts:
@@ -100,6 +101,27 @@ async def _refuse(status: int, text: str, scope: Scope, receive: Receive, send: 
         await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
     else:
         await PlainTextResponse(text, status_code=status)(scope, receive, send)
+
+
+class ValidPaths:
+    """Refuses paths that no file can have. Streamlit would look for such a file, and fail."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path = str(scope["path"])
+            if not path.isprintable() or len(path.encode()) > MAX_PATH_BYTES:
+                await not_found(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    await refusal(404, "There is nothing at this address.", "Reload the page and try again.")(
+        scope, receive, send
+    )
 
 
 def known_host(host: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,13 +34,17 @@ def safe_name(name: str) -> str:
     """The last part of a path, on one line and shortened. Only for display: the file on disk has another
     name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    printable = "".join(character if character.isprintable() else " " for character in last)
-    printable = " ".join(printable.split()).lstrip(".").strip()
+    printable = " ".join(_printable(last).split()).lstrip(".").strip()
     if len(printable) > MAX_NAME_CHARS:
         stem, dot, suffix = printable.rpartition(".")
         keep = dot + suffix if dot and len(suffix) <= 10 else ""
         printable = (stem if keep else printable)[: MAX_NAME_CHARS - len(keep)] + keep
     return printable or "unnamed"
+
+
+def _printable(text: str) -> str:
+    """With blanks for what no database or screen takes, such as a null character."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 async def upload(request: Request) -> Response:
@@ -52,27 +57,16 @@ async def upload(request: Request) -> Response:
         limit, too_large = await anyio.to_thread.run_sync(_limit, library, name)
     except RagError as error:
         return refusal(503, error.what, error.hint)
-    announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced) > limit:
-        await anyio.to_thread.run_sync(_refuse, library, name, int(announced), too_large)
-        return refusal(413, too_large.what, too_large.hint)
     target = library.incoming / f"{new_id()}.part"
-    size = 0
     try:
-        async with await anyio.open_file(target, "wb") as file:
-            async for piece in request.stream():
-                size += len(piece)
-                if size > limit:
-                    raise too_large
-                await file.write(piece)
-        outcome = await anyio.to_thread.run_sync(
-            _take_in, library, target, name, request.query_params.get("place", "")
-        )
+        await _receive(request, target, limit, too_large)
+        place = _printable(request.query_params.get("place", ""))
+        outcome = await anyio.to_thread.run_sync(_take_in, library, target, name, place)
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
-        await anyio.to_thread.run_sync(_refuse, library, name, size, error)
-        return refusal(422, error.what, error.hint)
+        await anyio.to_thread.run_sync(_refuse, library, name, _announced_bytes(request), error)
+        return refusal(413 if error is too_large else 422, error.what, error.hint)
     except OSError:
         logger.exception("an upload could not be written")
         return refusal(507, f"{name} could not be saved.", NOT_SAVED)
@@ -80,6 +74,26 @@ async def upload(request: Request) -> Response:
         _drop(target)
     await anyio.to_thread.run_sync(library.worker.start)
     return JSONResponse(outcome)
+
+
+async def _receive(request: Request, target: Path, limit: int, too_large: TooLargeError) -> None:
+    """Writes the body of a request to `target`, a piece at a time. Raises `too_large` beyond `limit` bytes,
+    and before the first if more are announced."""
+    if _announced_bytes(request) > limit:
+        raise too_large
+    size = 0
+    async with await anyio.open_file(target, "wb") as file:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > limit:
+                raise too_large
+            await file.write(piece)
+
+
+def _announced_bytes(request: Request) -> int:
+    """The size of the body in its header; 0 if it does not say."""
+    announced = request.headers.get("content-length", "")
+    return int(announced) if re.fullmatch(r"[0-9]{1,18}", announced) else 0
 
 
 def _refuse(library: Library, name: str, size: int, error: RagError) -> None:
@@ -120,16 +134,19 @@ def _is_copy(name: str) -> bool:
 
 
 def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
-    """The largest size in bytes, and the error beyond it. A copy of a library may fill the disk."""
+    """The largest size in bytes, and the error beyond it."""
     if _is_copy(name):
-        what, hint = (
-            f"There is not enough space on the disk for {name}.",
-            "Free some space and add the file again.",
-        )
-        return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
+        return _copy_limit(library, name)
     most = library.settings.ingest.max_file_mb
     what, hint = f"{name} is larger than {most:,} MB.", "Split the file, or raise the limit in Settings."
     return most * 1_000_000, TooLargeError(what, hint=hint)
+
+
+def _copy_limit(library: Library, name: str) -> tuple[int, TooLargeError]:
+    """As `_limit`, for a copy of a library: half of the free space, because its documents need the rest."""
+    what = f"There is not enough space on the disk for {name}."
+    error = TooLargeError(what, hint="Free some space and add the file again.")
+    return shutil.disk_usage(library.incoming).free // 2, error
 
 
 async def make_index(request: Request) -> Response:
@@ -141,13 +158,15 @@ async def make_index(request: Request) -> Response:
     target = library.incoming / f"{new_id()}.part"
     indexes = resources.all_indexes()
     try:
-        async with await anyio.open_file(target, "wb") as file:
-            async for piece in request.stream():
-                await file.write(piece)
+        limit, too_large = await anyio.to_thread.run_sync(_copy_limit, library, name)
+        await _receive(request, target, limit, too_large)
         called = await anyio.to_thread.run_sync(indexes.free_name, Path(name).stem)
     except ClientDisconnect:
         _drop(target)
         return Response(status_code=499)
+    except TooLargeError as error:
+        _drop(target)
+        return refusal(413, error.what, error.hint)
     except OSError:
         _drop(target)
         logger.exception("a copy could not be written")

@@ -3,6 +3,7 @@ and the address of the page contain its kind, message and number, so that a relo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
     message = resources.library().conversations.message(message_id)
     if message is None or message.conversation_id != conversation_id:
         return None
-    opened = Opened(kind, message, int(number) if number.isdecimal() else 0)
+    opened = Opened(kind, message, int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0)
     return opened if PANELS[kind].title(opened) else None
 
 

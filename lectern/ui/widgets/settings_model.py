@@ -148,7 +148,9 @@ def _provider() -> Provider:
 
 
 def _address(provider: Provider) -> None:
-    default = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
+    from ragcore.llms.server_address import OLLAMA_URL
+
+    default = OLLAMA_URL if provider == "ollama" else "http://127.0.0.1:1234/v1"
     st.text_input(
         _("Address"),
         key="llm_url",

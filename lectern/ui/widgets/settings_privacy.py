@@ -56,11 +56,13 @@ def privacy_details() -> None:
 
 
 def _sent_to_the_model(library: Library) -> str:
+    from ragcore.llms.server_address import OLLAMA_URL
+
     llm = library.settings.llm
     where = {
         "none": "",
         "llama_cpp": "",
-        "ollama": llm.base_url or "localhost:11434",
+        "ollama": llm.base_url or OLLAMA_URL,
         "openai": "OpenAI",
         "openai_compatible": llm.base_url,
     }[llm.provider]

@@ -46,7 +46,7 @@ def test_addresses_of_openai_compatible_servers(typed: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("", "http://localhost:11434"),
+        ("", "http://127.0.0.1:11434"),
         ("http://localhost:11434/", "http://localhost:11434"),
         ("localhost", "http://localhost:11434"),
         ("0.0.0.0", "http://127.0.0.1:11434"),
@@ -78,7 +78,7 @@ def test_addresses_of_ollama(typed: str, meant: str) -> None:
 def test_an_impossible_address_is_reported_at_once(typed: str) -> None:
     with pytest.raises(ConfigError) as caught:
         OpenAICompatibleLLM("tiny", typed)
-    assert "http://localhost:1234" in caught.value.hint
+    assert "http://127.0.0.1:1234" in caught.value.hint
     assert "secret" not in str(caught.value)
 
 
@@ -141,7 +141,7 @@ def test_ollama_address_comes_from_the_environment_by_default(
         assert "'http://localhost:11600'" in repr(given)
     monkeypatch.setenv("OLLAMA_HOST", "")
     with closing(model("llama3")) as usual:
-        assert "'http://localhost:11434'" in repr(usual)
+        assert "'http://127.0.0.1:11434'" in repr(usual)
 
 
 @pytest.mark.parametrize("model", [OpenAI, OpenAIEmbedding])

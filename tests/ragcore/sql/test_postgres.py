@@ -483,6 +483,13 @@ def test_the_parts_of_an_address() -> None:
     )
 
 
+def test_address_without_a_host_is_a_number_of_this_computer() -> None:
+    """Another account may listen where `localhost` leads first, and would receive the password."""
+    assert address_of("postgresql://me:pw@/notes").host == "127.0.0.1"
+    assert address_of("postgresql:///notes").host == "127.0.0.1"
+    assert address_of("postgresql://me@localhost/notes").host == "localhost"  # which a person has chosen
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -357,6 +357,8 @@ def test_a_store_is_opened_by_the_parts_of_its_address(store: PostgresStore) -> 
     address = PGVectorStore.from_params(**strange, host="::1", port="6543")._database.address
     assert (address.user, address.password, address.database) == tuple(strange.values())
     assert (address.host, address.port) == ("::1", 6543)
+    usual = PGVectorStore.from_params(**strange)._database.address
+    assert (usual.host, usual.port) == ("127.0.0.1", 5432)
 
 
 def test_a_store_that_was_opened_by_parts_closes_its_connection() -> None:

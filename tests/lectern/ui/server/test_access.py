@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import logging
 import re
 from html import unescape
@@ -49,7 +51,7 @@ def ask(
         "scheme": scheme or ("ws" if kind == "websocket" else "http"),
         "headers": [
             (name.replace("_", "-").encode(), value.encode())
-            for name, value in ({"host": "localhost:8501", "accept": "text/html"} | headers).items()
+            for name, value in ({"host": "127.0.0.1:8501", "accept": "text/html"} | headers).items()
         ],
     }
 
@@ -71,7 +73,7 @@ def ask(
 
 @pytest.fixture
 def door() -> ASGIApp:
-    return access.Access(screen, lambda: TOKEN)
+    return access.HiddenToken(access.Access(screen, lambda: TOKEN))
 
 
 PATHS = [
@@ -132,6 +134,26 @@ def test_token_becomes_a_cookie_and_leaves_the_address(door: ASGIApp) -> None:
     }
     assert "secure" not in cookie
     assert ask(door, cookie=headers["set-cookie"].partition(";")[0])[0] == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "LOCALHOST:8501", "lectern.localhost:8501"])
+def test_name_of_this_computer_leads_to_its_number(door: ASGIApp, host: str) -> None:
+    """Another account may listen where a browser looks first for the name, and would get its cookies."""
+    for cookie in ("", COOKIE):
+        status, headers, body = ask(door, f"/query?c=a%26b&token={TOKEN}&d=1", host=host, cookie=cookie)
+        assert (status, headers["location"]) == (307, "http://127.0.0.1:8501/query?c=a%26b&d=1")
+        assert TOKEN not in str(headers) + body
+        assert "set-cookie" not in headers
+        assert ask(door, kind="websocket", host=host, cookie=cookie)[0] == 403
+    assert ask(door, "//evil.example/", host=host)[1]["location"] == "http://127.0.0.1:8501/evil.example/"
+    assert ask(door, host="localhost")[1]["location"] == "http://127.0.0.1:80/"
+    assert ask(door, host=host, scheme="https")[1]["location"].startswith("https://127.0.0.1:8501/")
+    assert ask(door, "/_stcore/health", host=host)[0] == 200
+
+
+def test_cookie_that_earlier_versions_gave_to_localhost_is_invalid(door: ASGIApp) -> None:
+    earlier = hmac.new(TOKEN.encode(), b"cookie", hashlib.sha256).hexdigest()
+    assert ask(door, cookie=f"{cookie_name(8501)}={earlier}")[0] == 403
 
 
 def test_cookie_is_named_by_the_public_port_and_secure_on_https(door: ASGIApp) -> None:
@@ -216,21 +238,21 @@ def own_pages() -> ASGIApp:
 
 
 OTHERS = [
-    "http://localhost:6666",
-    "http://localhost",
-    "http://127.0.0.1:8501",
+    "http://127.0.0.1:6666",
+    "http://127.0.0.1",
+    "http://localhost:8501",
     "http://[::1]:8501",
-    "https://localhost:8501",
-    "ws://localhost:8501",
+    "https://127.0.0.1:8501",
+    "ws://127.0.0.1:8501",
     "null",
     "",
-    "http://localhost:8501.evil.example",
-    "http://localhost:8501@evil.example",
-    "http://localhost:8501/",
+    "http://127.0.0.1:8501.evil.example",
+    "http://127.0.0.1:8501@evil.example",
+    "http://127.0.0.1:8501/",
     "http://evil.example:8501",
-    "http://localhost.:8501",
-    "localhost:8501",
-    "http://localhost:08501x",
+    "http://127.0.0.1.:8501",
+    "127.0.0.1:8501",
+    "http://127.0.0.1:08501x",
 ]
 
 
@@ -277,7 +299,7 @@ def test_without_an_origin_the_fetch_site_header_decides(own_pages: ASGIApp) -> 
 def test_what_a_request_says_of_a_proxy_is_not_believed(own_pages: ASGIApp) -> None:
     forwarded = {"x_forwarded_host": "evil.example", "x_forwarded_proto": "https"}
     assert ask(own_pages, kind="websocket", origin="https://evil.example", **forwarded)[0] == 403
-    assert ask(own_pages, kind="websocket", origin="https://localhost:8501", **forwarded)[0] == 403
+    assert ask(own_pages, kind="websocket", origin="https://127.0.0.1:8501", **forwarded)[0] == 403
 
 
 def test_application_checks_every_request_before_it_answers(
@@ -290,10 +312,49 @@ def test_application_checks_every_request_before_it_answers(
         app = middleware.cls(app, *middleware.args, **middleware.kwargs)
     cookie = f"lectern_8501={cookie_value(access.stored_token() or '')}"
     assert ask(app, cookie=cookie, accept="*/*")[2] == "the screen"
-    assert ask(app, kind="websocket", cookie=cookie, origin="http://localhost:8501")[0] == 101
+    assert ask(app, kind="websocket", cookie=cookie, origin="http://127.0.0.1:8501")[0] == 101
     assert ask(app)[0] == 403
     assert ask(app, kind="websocket")[0] == 403
-    assert ask(app, kind="websocket", cookie=cookie, origin="http://localhost:6666")[0] == 403
+    assert ask(app, kind="websocket", cookie=cookie, origin="http://127.0.0.1:6666")[0] == 403
     rebound = {"host": "evil.example:8501", "origin": "http://evil.example:8501"}
     assert ask(app, kind="websocket", cookie=cookie, **rebound)[0] == 403
     assert ask(app, cookie=cookie, host="evil.example:8501")[0] == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8501", "localhost:8501", "evil.example"])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    ("query", "logged"),
+    [
+        (f"token={TOKEN}", ""),
+        (f"a=1&%74oken={TOKEN}&b=%20&token={TOKEN}", "a=1&b=%20"),
+        ("a=token&b", "a=token&b"),
+    ],
+)
+def test_address_that_a_server_logs_never_has_the_token(
+    host: str, kind: str, query: str, logged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server logs the address of the scope as the application leaves it, whatever it answers."""
+    monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
+    app: ASGIApp = screen
+    for middleware in reversed(MIDDLEWARE):
+        app = middleware.cls(app, *middleware.args, **middleware.kwargs)
+    scope = {
+        "type": kind,
+        "method": "GET",
+        "path": "/",
+        "query_string": query.encode(),
+        "headers": [(b"host", host.encode())],
+    }
+    asyncio.run(answered(app, scope))
+    assert scope["query_string"] == logged.encode()
+
+
+async def answered(app: ASGIApp, scope: dict[str, Any]) -> None:
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        pass
+
+    await app(scope, receive, send)

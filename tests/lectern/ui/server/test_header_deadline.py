@@ -4,10 +4,12 @@ never."""
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 import uvicorn
@@ -49,9 +51,16 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture(scope="module", params=[WithH11, WithInstalled])
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    with serving(request.param) as port:
+        yield port
+
+
+@contextmanager
+def serving(protocol: type[Deadline]) -> Iterator[int]:
+    """The port of a server with this protocol."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(
-            application, http=request.param, ws="websockets-sansio", lifespan="off", log_level="critical"
+            application, http=protocol, ws="websockets-sansio", lifespan="off", log_level="critical"
         )
         server = uvicorn.Server(config)
         running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -103,6 +112,50 @@ def test_nor_is_a_second_one_on_the_same_connection(port: int, drip: bytes) -> N
         connection.sendall(HEADER + b"abc")
         assert answer(connection).endswith(b"3 bytes")
         assert seconds_open(connection, drip) < 3 * SECONDS
+
+
+@pytest.mark.parametrize("patient", [WithH11, WithInstalled])
+@pytest.mark.parametrize("start", [b"GET /", b"GET / HTTP/1.1\r\nX-Long: ", b"GET / HTTP/1.1\r\n"])
+@pytest.mark.parametrize("more", [b"a" * 50_000, b"X-More: a\r\n" * 5000])
+def test_header_without_end_is_refused_before_it_fills_memory(
+    patient: type[Deadline], start: bytes, more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patient, "seconds", 600.0)
+    with serving(patient) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(20)
+        reply = b""
+        with suppress(ConnectionResetError, BrokenPipeError):
+            connection.sendall(start)
+            for _ in range(5):
+                connection.sendall(more)
+            while data := connection.recv(1000):
+                reply += data
+        assert re.fullmatch(rb"|HTTP/1.1 4\d\d .*\.", reply, re.DOTALL)
+
+
+@pytest.mark.parametrize("patient", [WithH11, WithInstalled])
+@pytest.mark.parametrize("start", [b"0\r\n", b"0\r\nX-Long: ", b"5;"])
+@pytest.mark.parametrize("more", [b"a" * 50_000, b"X-More: a\r\n" * 5000])
+def test_what_follows_a_chunk_of_a_body_has_an_end(
+    patient: type[Deadline], start: bytes, more: bytes
+) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+    with serving(patient) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(20)
+        connection.sendall(chunked + start)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(more * 1000)
+
+
+def test_long_body_in_chunks_is_received(port: int) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(chunked + b"186A0\r\n")  # 100,000 bytes
+        for _ in range(10):
+            connection.sendall(b"a" * 10_000)
+            time.sleep(0.01)
+        connection.sendall(b"\r\n0\r\n\r\n")
+        assert answer(connection).endswith(b"100000 bytes")
 
 
 def test_a_body_an_answer_and_a_second_request_may_take_longer(port: int) -> None:
