@@ -6,10 +6,11 @@ from pathlib import Path
 
 import streamlit as st
 
+import lectern
 from lectern.ui.server import header_deadline
 from lectern.ui.server.app import MIDDLEWARE, ROUTES, lifespan, on_script_error
 
-SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
+SCREENS = Path(lectern.__file__).resolve().parent / "ui"
 # Without this, Streamlit adds and removes the folder in every run. An import in another thread at that
 # moment, such as that of the embedder's libraries, would miss the next folder of the path.
 sys.path.append(str(SCREENS))

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from lectern import access
 from lectern import settings as config
+from lectern.app_files import app_folder
 from lectern.cli_parser import command_parser
 from lectern.jobs.changes import wait_for_end
 from ragcore.errors import ConfigError, InputError, Problem, RagError, StoreError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from lectern.jobs.sources import SourceFile
     from lectern.library import Library
 
-APP = Path(__file__).parents[1] / "app.py"
 FIRST_PORT = 8501
 
 
@@ -97,11 +97,6 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     import os
     import threading
 
-    if not APP.exists():
-        raise ConfigError(
-            "The application's screens are not installed beside the library.",
-            hint="Install from a checkout, with: python -m pip install -e .",
-        )
     options = _server_options()
     options["server.port"] = _free_port(str(options.get("server.address", "127.0.0.1")), port)
     os.environ |= config.absolute_environment()  # because this process goes to another folder
@@ -113,10 +108,10 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     if access.needs_token():
         access.access_token(config.default_folder())
-    os.chdir(APP.parent)  # where Streamlit looks for its configuration
-    sys.path.insert(0, str(APP.parent))
-    sys.argv = [str(APP)]
-    application = importlib.import_module(APP.stem).app
+    os.chdir(app_folder())  # where Streamlit looks for its configuration
+    sys.path.insert(0, str(app_folder()))
+    sys.argv = [str(app_folder() / "app.py")]
+    application = importlib.import_module("app").app
     if access.on_terminal():
         threading.Thread(target=_open_browser, daemon=True).start()
     application.run(config=options)
@@ -379,12 +374,12 @@ def _record(where: Path | str, into: Path | None) -> int:
 
 def _use_checkout(package: str, what: str) -> None:
     """Make a package of the checkout importable, which an installation does not have. ConfigError."""
-    if not (APP.parent / package).exists():
+    if not (app_folder() / package / "__init__.py").exists():
         raise ConfigError(
-            f"{what} is not installed beside the library.",
-            hint="Install from a checkout, with: python -m pip install -e .",
+            f"{what} is only in the project's repository.",
+            hint="Install Lectern from a clone of it, with: python -m pip install -e .",
         )
-    sys.path.append(str(APP.parent))
+    sys.path.append(str(app_folder()))
 
 
 def _ask(where: Path | str, options: argparse.Namespace) -> int:

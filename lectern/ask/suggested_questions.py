@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
+from lectern.app_files import app_folder
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError
 from ragcore.extractive.fixed_replies import is_refusal
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
+SAMPLE_QUESTIONS = app_folder() / "sample" / "questions.jsonl"
 RULES = 5  # version of the rules below; suggestions of another version are replaced
 MAX_SUGGESTIONS = 4  # from as many of the newest documents
 MAX_RANK = 3  # of a passage of the question's own document in a search for the question

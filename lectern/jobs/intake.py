@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lectern.app_files import app_folder
 from lectern.jobs.file_rows import FileRow
 from lectern.jobs.file_storage import write_error
 from lectern.jobs.files import Added, Files, check_file
@@ -19,7 +20,7 @@ from ragcore.schema import new_id
 if TYPE_CHECKING:
     from lectern.jobs.sources import SourceFile
 
-SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
+SAMPLE = app_folder() / "sample" / "documents"
 
 
 class Intake:

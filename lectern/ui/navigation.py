@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
 
+from lectern.app_files import app_folder
 from lectern.indexes import MAIN
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.state import Cited, open_index, session
 
-PAGES = Path(__file__).resolve().parents[2] / "pages"
+PAGES = app_folder() / "pages"
 HOME = PAGES / "home.py"
 CHAT = PAGES / "chat.py"
 QUERY = PAGES / "query.py"

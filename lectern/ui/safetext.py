@@ -25,8 +25,18 @@ _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line
 # addresses. A single backtick would pair with one of another line. "!" makes a picture of a link. Existing
 # escapes stay as they are.
 _HARMFUL = re.compile(
-    r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)"
+    r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|:(?=[+/]|-\d|[^\s!-/:-@\[-`{-~])|(?i:(?<=\bwww)\.)"
+    r"|(?<=\w)@(?=\w)"
 )
+# Streamlit replaces these in the text that it has parsed, where escapes are gone: the names of emoji, icons and
+# its logo between colons, and arrows and comparisons. An invisible character after the first sign prevents it.
+# A number of at most two digits is the minutes of a time of day.
+_INVISIBLE = "\u2060"  # word joiner
+_REPLACED = re.compile(
+    r"(?a::(?!\d{1,2}\\?:)(?=(?:material\\?/)?(?:\\?[\w+-])+\\?:))"
+    r"|(?<![\w-])(?:-(?=\\?>|\\?-(?!-))|<(?=\\?[-=])|[>~](?=\\?=))"
+)
+_TABLE_RULE = re.compile(r"[\s|:-]*\|[\s|:-]*")
 
 
 # Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for
@@ -142,11 +152,17 @@ def _insert_mark_characters(text: str, marks: Sequence[Mark]) -> str:
 
 
 def _longest_plain_part(text: str, start: int, end: int) -> tuple[int, int]:
-    """The start and end of the longest part without formatting; empty in a block of code."""
+    """The start and end of the part without formatting that has most letters and digits; empty in a block of
+    code."""
     if text.count("```", 0, start) % 2 or text.count("~~~", 0, start) % 2:
         return start, start
     edges = [start, *(edge for match in _UNMARKABLE.finditer(text, start, end) for edge in match.span()), end]
-    first, last = max(zip(edges[::2], edges[1::2], strict=True), key=lambda span: span[1] - span[0])
+    parts = list(zip(edges[::2], edges[1::2], strict=True))
+    # Signs alone can be the rule of a table or the line under a heading.
+    letters = [len(re.findall(r"\w", text[first:last])) for first, last in parts]
+    if not any(letters):
+        return start, start
+    first, last = parts[letters.index(max(letters))]
     if lead := _LEADING.match(text[first:last]):
         first += lead.end()
     return first, first + len(text[first:last].rstrip())
@@ -189,10 +205,21 @@ def _code_language(info: str) -> str:
 
 def _line(line: str, links: Mapping[int, str]) -> str:
     if _UNDERLINE.match(line):
-        return "\n---\n" if len(line.strip()) >= 3 else "\\" + line.strip()
-    safe = rewrite_outside_spans(line, partial(_inline, links=links))
+        return "\n---\n" if len(line.strip()) >= 3 else "\\" + _prevent_replacements(line.strip())
+    if _TABLE_RULE.fullmatch(line):
+        return line
+    safe = rewrite_outside_spans(line, partial(_beside_code, links=links)).strip(_INVISIBLE)
     # A heading in an answer must be smaller than those of the page.
     return re.sub(r"^( {0,3})#{1,6}\s+(.*?)\s*#*$", r"\1#### \2", safe)
+
+
+def _beside_code(text: str, links: Mapping[int, str]) -> str:
+    """Text between spans of code. A backtick at its edge would lengthen the mark of the code beside it, which
+    then would not end there."""
+    safe = _inline(text, links)
+    if safe.startswith("`"):
+        safe = _INVISIBLE + safe
+    return safe + _INVISIBLE if safe.endswith("`") else safe
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
@@ -220,11 +247,18 @@ def _as_code(match: re.Match[str], escape: Callable[[str], str]) -> str:
 
 
 def _escape_all(text: str) -> str:
-    return _ACTIVE.sub(r"\\\1", text)
+    return _ACTIVE.sub(r"\\\1", _prevent_replacements(text))
 
 
 def _escape(text: str) -> str:
-    return _HARMFUL.sub(lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", text)
+    def escape(match: re.Match[str]) -> str:
+        return match.group() if len(match.group()) > 1 else f"\\{match.group()}"
+
+    return _HARMFUL.sub(escape, _prevent_replacements(text))
+
+
+def _prevent_replacements(text: str) -> str:
+    return _REPLACED.sub(lambda match: match.group() + _INVISIBLE, text)
 
 
 def _without_punctuation(address: str) -> str:

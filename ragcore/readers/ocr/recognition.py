@@ -30,7 +30,7 @@ LISTED = 12  # pages in a report
 INSTALL = (
     "Install tesseract (on Debian and Ubuntu: apt install tesseract-ocr), or Lectern's extra for text "
     "recognition"
-    ' (pip install -e ".[ocr]"), then try again.'
+    ' (pip install "lectern[ocr]"), then try again.'
 )
 INSTALL_LANGUAGE = (
     "If there is text, it is unclear, or in an alphabet that is not installed. Install its language for "
