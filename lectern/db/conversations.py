@@ -13,6 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from lectern.db.stored_json import (
+    parse_problem,
+    parse_sources,
+    parse_trace,
+    read_stored,
+    stored_moment,
+)
 from lectern.db.tables import Tables
 from lectern.schema import AnswerFacts, Ask, Conversation, Kind, Message, Source, State
 from ragcore.errors import InputError, Problem
@@ -246,14 +253,18 @@ class Conversations(Tables):
     def latest_facts(self, limit: int = 100) -> list[AnswerFacts]:
         """The facts of finished answers in the last used conversations, latest first."""
         rows = self._read(
-            "SELECT m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, "
+            "SELECT m.id, m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, "
             "id LIMIT ?) c"
             " ON m.conversation_id = c.id WHERE m.state = 'done' AND m.facts IS NOT NULL ORDER BY "
             "m.created DESC, m.id LIMIT ?",
             limit,
             limit,
         )
-        return [AnswerFacts.from_json(row["facts"]) for row in rows]
+        facts = (
+            read_stored(AnswerFacts.from_json, row["facts"], None, row=f"facts of message {row['id']}")
+            for row in rows
+        )
+        return [each for each in facts if each is not None]
 
     def save_trace(self, message_id: str, trace: Span) -> None:
         """Store the trace of a stopped answer, once all its steps have ended."""
@@ -261,8 +272,10 @@ class Conversations(Tables):
         self._change(change, json.dumps(trace.to_dict()), message_id)
 
     def trace(self, message_id: str) -> Span | None:
+        """None for an answer without a trace, or with one that cannot be read."""
         row = self._read_one("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", message_id)
-        return Span.from_dict(json.loads(row["trace"])) if row else None
+        text = row["trace"] if row else None
+        return read_stored(parse_trace, text, None, row=f"trace of message {message_id}")
 
     def being_answered(self, conversation_id: str) -> bool:
         """Whether any process is writing an answer, and has signed it recently."""
@@ -413,17 +426,18 @@ class Conversations(Tables):
         # ended.
         if state == "writing" and abs(self._clock() - row["signed"]) > SILENT_SECONDS:
             state = "interrupted"
+        place = f"of message {row['id']}"
         return Message(
             id=row["id"],
             conversation_id=row["conversation_id"],
             role=row["role"],
             text=row["text"],
             state=state,
-            created=row["created"],
-            ask=Ask.from_json(row["ask"]) if row["ask"] else None,
-            facts=AnswerFacts.from_json(row["facts"]) if row["facts"] else None,
-            sources=tuple(Source(**source) for source in json.loads(row["sources"] or "[]")),
-            problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
+            created=stored_moment(row["created"]),
+            ask=read_stored(Ask.from_json, row["ask"], None, row=f"ask {place}"),
+            facts=read_stored(AnswerFacts.from_json, row["facts"], None, row=f"facts {place}"),
+            sources=read_stored(parse_sources, row["sources"], (), row=f"sources {place}"),
+            problem=read_stored(parse_problem, row["problem"], None, row=f"problem {place}"),
         )
 
 
@@ -481,4 +495,5 @@ def _replace_file_ids(text: str | None, file_ids: Mapping[str, str]) -> str | No
 
 
 def _conversation(row: Any) -> Conversation:
-    return Conversation(row["id"], row["kind"], row["title"], row["created"], row["updated"])
+    created, updated = stored_moment(row["created"]), stored_moment(row["updated"])
+    return Conversation(row["id"], row["kind"], row["title"], created, updated)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lectern.db.stored_json import parse_sources, read_stored, stored_moment
 from lectern.db.tables import Tables
 from lectern.schema import Source
 from ragcore.errors import InputError
@@ -110,8 +111,9 @@ class Notes(Tables):
 
 
 def _note(row: Mapping[str, Any]) -> Note:
-    sources = tuple(Source(**source) for source in json.loads(row["sources"]))
-    return Note(row["id"], row["question"], row["text"], sources, row["created"], row["edited"])
+    sources = read_stored(parse_sources, row["sources"], (), row=f"sources of note {row['id']}")
+    edited = None if row["edited"] is None else stored_moment(row["edited"])
+    return Note(row["id"], row["question"], row["text"], sources, stored_moment(row["created"]), edited)
 
 
 def _has_words(note: Note, words: Sequence[str]) -> bool:

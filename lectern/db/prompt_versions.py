@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lectern.db.stored_json import read_rows, stored_moment
 from lectern.db.tables import Tables
+from lectern.schema import parse_json
 from ragcore.errors import InputError
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import (
@@ -129,7 +131,9 @@ class PromptVersions(Tables):
             "SELECT * FROM prompt_versions v WHERE texts IS NOT NULL AND number ="
             " (SELECT max(number) FROM prompt_versions o WHERE o.name = v.name)"
         )
-        versions = [_version(row) for row in rows if row["name"] in EDITABLE]
+        versions = read_rows(
+            _version, (row for row in rows if row["name"] in EDITABLE), table="prompt", key="name"
+        )
         return {version.name: _prompt(version) for version in versions if fits(version)}
 
     def in_use(self, name: str) -> PromptVersion:
@@ -139,7 +143,7 @@ class PromptVersions(Tables):
     def history(self, name: str) -> list[PromptVersion]:
         """Every version, the newest first; the last is version 0."""
         rows = self._read("SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC", name)
-        return [*map(_version, rows), built_in(name)]
+        return [*read_rows(_version, rows, table="prompt", key="name"), built_in(name)]
 
     def save(self, name: str, texts: Sequence[str]) -> PromptVersion:
         """Store a new version, unless the texts are those of the current one. WordingError."""
@@ -177,20 +181,20 @@ class PromptVersions(Tables):
         with self._database.transaction() as db:
             query = "SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC LIMIT 1"
             row = db.execute(query, (name,)).fetchone()
-            last = _version(row) if row else built_in(name)
             if (row["texts"] if row else None) == texts:
-                return last
-            values = (name, last.number + 1, texts, self._clock())
+                return _version(row) if row else built_in(name)
+            values = (name, row["number"] + 1 if row else 1, texts, self._clock())
             db.execute("INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)", values)
         return _version(dict(zip(_COLUMNS, values, strict=True)))
 
 
 def _version(row: Any) -> PromptVersion:
+    """ValueError for texts that cannot be read."""
+    saved = stored_moment(row["saved"])
     if row["texts"] is None:
-        return replace(built_in(row["name"]), number=row["number"], saved=row["saved"])
-    return PromptVersion(
-        row["name"], row["number"], tuple(json.loads(row["texts"])), row["saved"], built_in=False
-    )
+        return replace(built_in(row["name"]), number=row["number"], saved=saved)
+    texts = parse_json(tuple[str, ...], row["texts"])
+    return PromptVersion(row["name"], row["number"], texts, saved, built_in=False)
 
 
 def _prompt(version: PromptVersion) -> Prompt:
