@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from lectern.db.stored_json import (
@@ -18,6 +18,7 @@ from lectern.db.stored_json import (
     parse_sources,
     parse_trace,
     read_stored,
+    renew_file_ids,
     stored_moment,
 )
 from lectern.db.tables import Tables
@@ -287,7 +288,7 @@ class Conversations(Tables):
         return self._read_one(query, conversation_id, now - SILENT_SECONDS, now + SILENT_SECONDS) is not None
 
     def dump(self) -> Iterator[dict[str, Any]]:
-        """Every conversation with its messages, as plain values for `restore`."""
+        """Every conversation with its messages, as plain values."""
         for row in self._read(f"SELECT {', '.join(_CONVERSATION)} FROM conversations ORDER BY created, id"):
             messages = self._read(
                 f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", row["id"]
@@ -300,19 +301,36 @@ class Conversations(Tables):
                 "messages": [_pick(_MESSAGE, message) for message in messages],
             }
 
-    def restore(self, dumped: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
-        """Add a conversation; False if it exists. `file_ids`: the new ids of the files in its answers."""
+    def restore(self, row: Mapping[str, Any]) -> bool:
+        """Add a conversation of a copy without its messages, see `CopiedConversation`; False if it exists."""
         with self._database.transaction() as db:
-            if db.execute("SELECT 1 FROM conversations WHERE id = ?", (dumped["id"],)).fetchone():
+            if db.execute("SELECT 1 FROM conversations WHERE id = ?", (row["id"],)).fetchone():
                 return False
-            _insert(db, "conversations", _CONVERSATION, dumped)
-            if dumped.get("origin"):  # copies of old libraries have no branches
-                db.execute("INSERT INTO branches VALUES (?, ?)", (dumped["id"], dumped["origin"]))
-            if dumped.get("pinned"):
-                db.execute("INSERT INTO pinned VALUES (?)", (dumped["id"],))
-            for message in dumped["messages"]:
-                changes = {name: _replace_file_ids(message[name], file_ids) for name in ("ask", "sources")}
-                _insert(db, "messages", _MESSAGE, message | changes)
+            _insert(db, "conversations", _CONVERSATION, row)
+            if row["origin"]:
+                db.execute("INSERT INTO branches VALUES (?, ?)", (row["id"], row["origin"]))
+            if row["pinned"]:
+                db.execute("INSERT INTO pinned VALUES (?)", (row["id"],))
+        return True
+
+    def restore_message(self, row: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
+        """Add a message of a copy to a restored conversation, see `CopiedMessage`; False if its id exists.
+        `file_ids`: the new ids of the files in its answer."""
+        values = dict(row)
+        if row["ask"]:
+            ask = Ask.from_json(row["ask"])
+            if ask.file_ids is not None:
+                ask = replace(ask, file_ids=tuple(file_ids.get(id_, id_) for id_ in ask.file_ids))
+            values["ask"] = ask.to_json()
+        if row["sources"]:
+            sources = renew_file_ids(parse_sources(row["sources"]), file_ids)
+            values["sources"] = json.dumps([asdict(source) for source in sources])
+        if row["state"] == "writing":
+            values["state"] = "interrupted"
+        with self._database.transaction() as db:
+            if db.execute("SELECT 1 FROM messages WHERE id = ?", (row["id"],)).fetchone():
+                return False
+            _insert(db, "messages", _MESSAGE, values)
         return True
 
     # Writing an answer.
@@ -478,20 +496,6 @@ def _title(question: str) -> str:
     cut = words[: TITLE_CHARS - 1]
     space = cut.rfind(" ")
     return f"{cut[:space] if space > TITLE_CHARS // 2 else cut}…"  # not every script has spaces
-
-
-def _replace_file_ids(text: str | None, file_ids: Mapping[str, str]) -> str | None:
-    """Replace the ids of files in the JSON of an ask or of sources."""
-    if text is None:
-        return None
-    plain = json.loads(text)
-    if isinstance(plain, list):
-        return json.dumps(
-            [{**source, "file_id": file_ids.get(source["file_id"], source["file_id"])} for source in plain]
-        )
-    if plain["file_ids"] is not None:
-        plain["file_ids"] = [file_ids.get(id_, id_) for id_ in plain["file_ids"]]
-    return json.dumps(plain)
 
 
 def _conversation(row: Any) -> Conversation:

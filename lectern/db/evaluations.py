@@ -7,7 +7,7 @@ can be resumed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -364,15 +364,30 @@ class Evaluations(Tables):
             ):
                 yield {"table": table, **{column: row[column] for column in columns}}
 
-    def load(self, dumped: Iterator[Mapping[str, Any]]) -> None:
-        """Add missing rows. Sets and runs that were in work are stopped."""
+    def load(self, dumped: Iterable[Mapping[str, Any]]) -> int:
+        """Add the missing sets and settings, and the questions, runs and results of these sets. Returns how
+        many sets. Runs that were in work are stopped."""
+        sets: set[str] = set()
+        runs: set[str] = set()
         with self._database.transaction() as db:
             for row in dumped:
-                columns = _TABLES[row["table"]]
+                table, columns = row["table"], _TABLES[row["table"]]
                 values = {column: row[column] for column in columns}
+                # Nothing is added to a set or a run that was there before.
+                if ("set_id" in row and row["set_id"] not in sets) or (
+                    "run_id" in row and row["run_id"] not in runs
+                ):
+                    continue
                 if values.get("state") in ("queued", "running"):
                     values["state"] = "stopped"
-                db.execute(f"{_INSERT[row['table']]} ON CONFLICT DO NOTHING", list(values.values()))
+                if "answering" in values:
+                    values["answering"] = int(values["answering"])
+                change = db.execute(f"{_INSERT[table]} ON CONFLICT DO NOTHING", list(values.values()))
+                if change.rowcount and table == "question_sets":
+                    sets.add(values["id"])
+                if change.rowcount and table == "eval_runs":
+                    runs.add(values["id"])
+        return len(sets)
 
     def _sign(self, db: Connection, table: str, id_: str) -> bool:
         change = f"UPDATE {table} SET signed = ? WHERE id = ? AND state IN ('queued', 'running')"

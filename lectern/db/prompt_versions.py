@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS prompt_versions (
 """
 
 _COLUMNS = ("name", "number", "texts", "saved")
+_INSERT = (
+    "INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
 
 EDITABLE: Mapping[str, Prompt] = {
     prompt.name: prompt
@@ -166,16 +169,20 @@ class PromptVersions(Tables):
         for row in self._read("SELECT * FROM prompt_versions ORDER BY name, number"):
             yield {column: row[column] for column in _COLUMNS}
 
-    def load(self, dumped: Sequence[Mapping[str, Any]]) -> None:
-        """Add the versions of prompts without versions; others do not change."""
+    def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Add the versions of prompts without versions, see `CopiedPrompt`; others do not change. Returns for
+        how many prompts."""
         with self._database.transaction() as db:
             edited = {
                 row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()
             }
-            db.executemany(
-                "INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)",
-                [[row[column] for column in _COLUMNS] for row in dumped if row["name"] not in edited],
-            )
+            added = set()
+            for row in rows:
+                if row["name"] not in edited:
+                    added.add(row["name"])
+                    values = [row[column] for column in _COLUMNS]
+                    db.execute(_INSERT, values)
+        return len(added)
 
     def _add(self, name: str, texts: str | None) -> PromptVersion:
         with self._database.transaction() as db:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
@@ -94,6 +94,11 @@ def stored_moment(value: object) -> float:
 def parse_sources(text: str) -> tuple[Source, ...]:
     """The sources that can be read. ValueError if it is no list."""
     return parse_json(tuple[OnErrorOmit[Source], ...], text)
+
+
+def renew_file_ids(sources: Iterable[Source], file_ids: Mapping[str, str]) -> tuple[Source, ...]:
+    """The sources with the new ids of their files, by the old ones."""
+    return tuple(replace(source, file_id=file_ids.get(source.file_id, source.file_id)) for source in sources)
 
 
 def parse_problem(text: str) -> Problem:
