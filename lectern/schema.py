@@ -39,7 +39,7 @@ def parse_json(kind: type[T], text: str | bytes) -> T:
     >>> parse_json(Price, '{"calls": 2, "prompt_tokens": 10, "completion_tokens": 5, "colour": "red"}').tokens
     15
     """
-    return adapter(kind).validate_json(text)  # type: ignore[no-any-return]
+    return adapter(kind).validate_json(text)  # type: ignore[no-any-return, arg-type]
 
 
 @cache

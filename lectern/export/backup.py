@@ -165,6 +165,4 @@ def count(number: int, thing: str) -> str:
 
 
 def left_out_in_words(number: int) -> str:
-    return (
-        f"{count(number, 'row')} of the copy could not be read and {'is' if number == 1 else 'are'} left out."
-    )
+    return f"Rows of the copy that could not be read: {number:,}."
