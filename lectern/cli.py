@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         case "export":
             return _export(where, options.file)
         case "import":
-            return _import(where, options.file)
+            return _import(where, options.file, yes=options.yes, prompts=options.prompts)
         case "rebuild":
             return _rebuild(where, options)
         case "worker":
@@ -297,17 +297,41 @@ def _export(where: Path | str, target: Path) -> int:
     return 0
 
 
-def _import(where: Path | str, source: Path) -> int:
-    from lectern.export.backup import read_copy
+def _import(where: Path | str, source: Path, *, yes: bool, prompts: bool) -> int:
+    """Show what a copy contains, and add it after a yes."""
+    from lectern.export.backup import left_out_in_words
+    from lectern.export.restore import inspect_copy, read_copy
 
     if not source.is_file():
         raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
     with _open(where) as library:
+        summary = inspect_copy(library, source)
+        print(f"{source} contains {summary}.")
+        if summary.left_out:
+            print(left_out_in_words(summary.left_out))
+        if summary.chunking:
+            print("An empty library also takes over how its documents are cut into passages.")
+        if summary.prompts and not prompts:
+            print(
+                "Its prompts are not added. They decide what a language model is told; --prompts adds them."
+            )
+        if not yes and not _agrees("Add it to the library?"):
+            return 1
         before = library.files.versions()
-        copied = read_copy(library, source)
+        copied = read_copy(library, source, prompts=prompts)
         print(copied.taken_in)
         library.worker.start()
         return int(not _all_read(library, set(), before))
+
+
+def _agrees(question: str) -> bool:
+    """Ask on the terminal. ConfigError where nobody can answer."""
+    if not sys.stdin.isatty():
+        raise ConfigError("Nothing was added: nobody can be asked here.", hint="Add it with: --yes")
+    agrees = input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    if not agrees:
+        print("Nothing was added.")
+    return agrees
 
 
 def _rebuild(where: Path | str, options: argparse.Namespace) -> int:

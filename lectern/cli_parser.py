@@ -54,6 +54,12 @@ def command_parser() -> argparse.ArgumentParser:
     export.add_argument("file", type=absolute_path)
     import_ = commands.add_parser("import", help="add what export has written to the library")
     import_.add_argument("file", type=absolute_path)
+    import_.add_argument(
+        "--yes", action="store_true", help="add it without asking; needed where nobody can answer"
+    )
+    import_.add_argument(
+        "--prompts", action="store_true", help="also its edited prompts: what a language model is told"
+    )
     rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
     rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
     rebuild.add_argument(

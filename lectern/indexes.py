@@ -20,7 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lectern.export.backup import Copied, read_copy, write_copy
+from lectern.export.backup import Copied, write_copy
+from lectern.export.restore import read_copy
 from lectern.jobs.index_versions import CHUNKING
 from lectern.library import Library
 from lectern.settings import (
@@ -122,7 +123,9 @@ class Indexes:
 
         def fill(library: Library) -> None:
             write_copy(source, copy, lambda fraction: on_progress(fraction / 2))
-            read_copy(library, copy, on_progress=lambda fraction: on_progress((1 + fraction) / 2))
+            read_copy(
+                library, copy, prompts=True, on_progress=lambda fraction: on_progress((1 + fraction) / 2)
+            )
 
         try:
             return self._create(name, ingest, fill)
@@ -135,16 +138,19 @@ class Indexes:
         name: str,
         *,
         called: str = "",
+        prompts: bool = False,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[Index, Copied]:
-        """Create an index from a copy of a library, see lectern.export.backup. `called`: the name of the copy
-        in errors; `on_progress` as for `duplicate`. UnreadableFileError."""
+        """Create an index from a copy of a library, see `read_copy`. `called`: the name of the copy in
+        errors; `on_progress` as for `duplicate`. UnreadableFileError."""
         copied: list[Copied] = []
         try:
             index = self._create(
                 name,
                 None,
-                lambda library: copied.append(read_copy(library, copy, name=called, on_progress=on_progress)),
+                lambda library: copied.append(
+                    read_copy(library, copy, name=called, prompts=prompts, on_progress=on_progress)
+                ),
             )
         except DamagedFileError as error:  # with another hint, because the index was deleted
             raise DamagedFileError(

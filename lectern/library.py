@@ -6,6 +6,7 @@ It opens fast, because models are loaded when they are first used.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -374,5 +375,9 @@ def _delete_old(incoming: Path) -> None:
     oldest = time.time() - STALE_SECONDS
     for path in incoming.iterdir():
         with contextlib.suppress(OSError):  # added meanwhile, or of another user
-            if path.stat().st_mtime < oldest:
+            if path.stat().st_mtime >= oldest:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
                 path.unlink()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter
 
 from ragcore.errors import Problem
 from ragcore.extractive.languages.quantities import lacks_total
@@ -20,6 +23,35 @@ Reading = Literal["best", "everything", "each_file"]
 
 FileOutcome = Literal["found", "closest", "uncited", "nothing", "failed"]
 
+# What stored values may be: a date outside this range, for example, could not be displayed.
+LATEST = 250_000_000_000.0  # seconds since the epoch: in the year 9892
+MOST = 10**15
+Moment = Annotated[float, Field(ge=0, le=LATEST)]  # seconds since the epoch
+Amount = Annotated[float, Field(ge=-MOST, le=MOST)]  # neither infinite nor NaN
+Count = Annotated[int, Field(ge=0, le=MOST)]
+
+T = TypeVar("T")
+
+
+def parse_json(kind: type[T], text: str | bytes) -> T:
+    """The value of this type in stored JSON. Unknown fields are ignored; ValueError for invalid ones.
+
+    >>> parse_json(Price, '{"calls": 2, "prompt_tokens": 10, "completion_tokens": 5, "colour": "red"}').tokens
+    15
+    """
+    return adapter(kind).validate_json(text)  # type: ignore[no-any-return, arg-type]
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Checks values of this type, see pydantic."""
+    return TypeAdapter(kind)
+
+
+def is_moment(value: object) -> bool:
+    """Whether the value is a time that can be displayed, in seconds since the epoch."""
+    return isinstance(value, int | float) and 0 <= value <= LATEST
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -30,17 +62,17 @@ class Source:
     'handbook.pdf, page 4'
     """
 
-    number: int
+    number: Count
     node_id: str
     file_id: str
     file_name: str
-    start: int  # characters of the document's text
-    end: int
+    start: Count  # characters of the document's text
+    end: Count
     text: str
-    score: float | None = None
+    score: Amount | None = None
     page_label: str | None = None
     page_word: str = "page"
-    page_index: int | None = None
+    page_index: Count | None = None
 
     @property
     def place(self) -> str:
@@ -76,11 +108,11 @@ class Price:
     """The estimated price of an answer. `seconds` is None if it is unknown, `money` if tokens have no
     price."""
 
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float | None = None
-    money: float | None = None
+    calls: Count
+    prompt_tokens: Count
+    completion_tokens: Count
+    seconds: Amount | None = None
+    money: Amount | None = None
 
     @property
     def tokens(self) -> int:
@@ -109,25 +141,25 @@ class AnswerFacts:
 
     mode: str
     mode_label: str
-    calls: int
-    seconds: float
-    passages_used: int
-    passages_total: int
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    calls: Count
+    seconds: Amount
+    passages_used: Count
+    passages_total: Count
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     extractive: bool = False
     model: str = ""
     condensed: str | None = None  # the question of the retrieval, if a follow-up was condensed
     meant: str | None = None  # the question of the retrieval, if misspelt words were corrected
-    money: float | None = None  # the price of the tokens, if they have one
+    money: Amount | None = None  # the price of the tokens, if they have one
     currency: str = ""
     expected: Price | None = None  # the estimate that the screen has displayed
     reading: Reading = "best"
-    files_used: int = 0
-    files_total: int = 0
+    files_used: Count = 0
+    files_total: Count = 0
     rows: tuple[FileAnswer, ...] = ()  # if each document was asked separately
-    recorded: float | None = None  # of a played recording: its time in seconds since the epoch
-    files_unread: int = 0  # documents that were not read yet
+    recorded: Moment | None = None  # of a played recording: its time in seconds since the epoch
+    files_unread: Count = 0  # documents that were not read yet
     tokens_estimated: bool = False  # if the model's server did not report them
     unready: bool = False  # whether the answer waited for the embedder, which is slow to load
     outcome: Outcome = "answer"  # of a finished answer
@@ -144,21 +176,17 @@ class AnswerFacts:
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
-        values = json.loads(text)
-        rows = tuple(FileAnswer(**row | {"pages": tuple(row["pages"])}) for row in values.get("rows", ()))
-        return cls(
-            **values
-            | {"expected": Price(**values["expected"]) if values.get("expected") else None, "rows": rows}
-        )
+        """See `parse_json`."""
+        return parse_json(cls, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """Settings of the retrieval, in the order of its steps."""
 
-    dense_share: float | None = None  # 0 compares only words, 1 only meaning; None is the usual balance
+    dense_share: Amount | None = None  # 0 compares only words, 1 only meaning; None is the usual balance
     weaker: bool = False  # always `top_k` passages, also far weaker ones than the best
-    cutoff: float | None = None  # the minimum score, 0 to 1
+    cutoff: Amount | None = None  # the minimum score, 0 to 1
     reranker: str = ""  # the folder or name of a cross-encoder on this machine
     diverse: bool = False  # prefers different passages to similar ones
 
@@ -178,7 +206,7 @@ class Ask:
     question: str
     chat_mode: str | None = "condense_plus_context"
     response_mode: str = "compact"
-    top_k: int = 6
+    top_k: Count = 6
     file_ids: tuple[str, ...] | None = None  # None asks all documents
     extractive: bool = False  # answer without the language model
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
@@ -205,12 +233,8 @@ class Ask:
 
     @classmethod
     def from_json(cls, text: str) -> Ask:
-        """The JSON of earlier versions has fewer fields."""
-        values = json.loads(text)
-        for name in ("file_ids", "node_ids"):
-            if values.get(name) is not None:
-                values[name] = tuple(values[name])
-        return cls(**values | {"retrieval": Retrieval(**values.get("retrieval", {}))})
+        """See `parse_json`. The JSON of earlier versions has fewer fields."""
+        return parse_json(cls, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.files import file_rows
+from lectern.ui.widgets.offered_copy import dropped_copies
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.recorded_demo import recorded_question_buttons, recorded_questions
 from lectern.ui.widgets.sources import add_documents
@@ -71,6 +72,7 @@ with st.container():
 
 with st.container():
     add_documents(small=bool(files))
+    dropped_copies()
 
 with st.container():
     if not files:

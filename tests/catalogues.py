@@ -42,6 +42,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/explain/embedding_map.py",
     "lectern/explain/source_view.py",
     "lectern/export/backup.py",
+    "lectern/export/restore.py",
     "lectern/indexes.py",
     "lectern/jobs",
     "lectern/keys.py",

@@ -10,9 +10,17 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from lectern.db.stored_json import (
+    parse_problem,
+    parse_sources,
+    parse_trace,
+    read_stored,
+    renew_file_ids,
+    stored_moment,
+)
 from lectern.db.tables import Tables
 from lectern.schema import AnswerFacts, Ask, Conversation, Kind, Message, Source, State
 from ragcore.errors import InputError, Problem
@@ -246,14 +254,18 @@ class Conversations(Tables):
     def latest_facts(self, limit: int = 100) -> list[AnswerFacts]:
         """The facts of finished answers in the last used conversations, latest first."""
         rows = self._read(
-            "SELECT m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, "
+            "SELECT m.id, m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, "
             "id LIMIT ?) c"
             " ON m.conversation_id = c.id WHERE m.state = 'done' AND m.facts IS NOT NULL ORDER BY "
             "m.created DESC, m.id LIMIT ?",
             limit,
             limit,
         )
-        return [AnswerFacts.from_json(row["facts"]) for row in rows]
+        facts = (
+            read_stored(AnswerFacts.from_json, row["facts"], None, row=f"facts of message {row['id']}")
+            for row in rows
+        )
+        return [each for each in facts if each is not None]
 
     def save_trace(self, message_id: str, trace: Span) -> None:
         """Store the trace of a stopped answer, once all its steps have ended."""
@@ -261,8 +273,10 @@ class Conversations(Tables):
         self._change(change, json.dumps(trace.to_dict()), message_id)
 
     def trace(self, message_id: str) -> Span | None:
+        """None for an answer without a trace, or with one that cannot be read."""
         row = self._read_one("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", message_id)
-        return Span.from_dict(json.loads(row["trace"])) if row else None
+        text = row["trace"] if row else None
+        return read_stored(parse_trace, text, None, row=f"trace of message {message_id}")
 
     def being_answered(self, conversation_id: str) -> bool:
         """Whether any process is writing an answer, and has signed it recently."""
@@ -274,7 +288,7 @@ class Conversations(Tables):
         return self._read_one(query, conversation_id, now - SILENT_SECONDS, now + SILENT_SECONDS) is not None
 
     def dump(self) -> Iterator[dict[str, Any]]:
-        """Every conversation with its messages, as plain values for `restore`."""
+        """Every conversation with its messages, as plain values."""
         for row in self._read(f"SELECT {', '.join(_CONVERSATION)} FROM conversations ORDER BY created, id"):
             messages = self._read(
                 f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", row["id"]
@@ -287,19 +301,36 @@ class Conversations(Tables):
                 "messages": [_pick(_MESSAGE, message) for message in messages],
             }
 
-    def restore(self, dumped: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
-        """Add a conversation; False if it exists. `file_ids`: the new ids of the files in its answers."""
+    def restore(self, row: Mapping[str, Any]) -> bool:
+        """Add a conversation of a copy without its messages, see `CopiedConversation`; False if it exists."""
         with self._database.transaction() as db:
-            if db.execute("SELECT 1 FROM conversations WHERE id = ?", (dumped["id"],)).fetchone():
+            if db.execute("SELECT 1 FROM conversations WHERE id = ?", (row["id"],)).fetchone():
                 return False
-            _insert(db, "conversations", _CONVERSATION, dumped)
-            if dumped.get("origin"):  # copies of old libraries have no branches
-                db.execute("INSERT INTO branches VALUES (?, ?)", (dumped["id"], dumped["origin"]))
-            if dumped.get("pinned"):
-                db.execute("INSERT INTO pinned VALUES (?)", (dumped["id"],))
-            for message in dumped["messages"]:
-                changes = {name: _replace_file_ids(message[name], file_ids) for name in ("ask", "sources")}
-                _insert(db, "messages", _MESSAGE, message | changes)
+            _insert(db, "conversations", _CONVERSATION, row)
+            if row["origin"]:
+                db.execute("INSERT INTO branches VALUES (?, ?)", (row["id"], row["origin"]))
+            if row["pinned"]:
+                db.execute("INSERT INTO pinned VALUES (?)", (row["id"],))
+        return True
+
+    def restore_message(self, row: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
+        """Add a message of a copy to a restored conversation, see `CopiedMessage`; False if its id exists.
+        `file_ids`: the new ids of the files in its answer."""
+        values = dict(row)
+        if row["ask"]:
+            ask = Ask.from_json(row["ask"])
+            if ask.file_ids is not None:
+                ask = replace(ask, file_ids=tuple(file_ids.get(id_, id_) for id_ in ask.file_ids))
+            values["ask"] = ask.to_json()
+        if row["sources"]:
+            sources = renew_file_ids(parse_sources(row["sources"]), file_ids)
+            values["sources"] = json.dumps([asdict(source) for source in sources])
+        if row["state"] == "writing":
+            values["state"] = "interrupted"
+        with self._database.transaction() as db:
+            if db.execute("SELECT 1 FROM messages WHERE id = ?", (row["id"],)).fetchone():
+                return False
+            _insert(db, "messages", _MESSAGE, values)
         return True
 
     # Writing an answer.
@@ -413,17 +444,18 @@ class Conversations(Tables):
         # ended.
         if state == "writing" and abs(self._clock() - row["signed"]) > SILENT_SECONDS:
             state = "interrupted"
+        place = f"of message {row['id']}"
         return Message(
             id=row["id"],
             conversation_id=row["conversation_id"],
             role=row["role"],
             text=row["text"],
             state=state,
-            created=row["created"],
-            ask=Ask.from_json(row["ask"]) if row["ask"] else None,
-            facts=AnswerFacts.from_json(row["facts"]) if row["facts"] else None,
-            sources=tuple(Source(**source) for source in json.loads(row["sources"] or "[]")),
-            problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
+            created=stored_moment(row["created"]),
+            ask=read_stored(Ask.from_json, row["ask"], None, row=f"ask {place}"),
+            facts=read_stored(AnswerFacts.from_json, row["facts"], None, row=f"facts {place}"),
+            sources=read_stored(parse_sources, row["sources"], (), row=f"sources {place}"),
+            problem=read_stored(parse_problem, row["problem"], None, row=f"problem {place}"),
         )
 
 
@@ -466,19 +498,6 @@ def _title(question: str) -> str:
     return f"{cut[:space] if space > TITLE_CHARS // 2 else cut}…"  # not every script has spaces
 
 
-def _replace_file_ids(text: str | None, file_ids: Mapping[str, str]) -> str | None:
-    """Replace the ids of files in the JSON of an ask or of sources."""
-    if text is None:
-        return None
-    plain = json.loads(text)
-    if isinstance(plain, list):
-        return json.dumps(
-            [{**source, "file_id": file_ids.get(source["file_id"], source["file_id"])} for source in plain]
-        )
-    if plain["file_ids"] is not None:
-        plain["file_ids"] = [file_ids.get(id_, id_) for id_ in plain["file_ids"]]
-    return json.dumps(plain)
-
-
 def _conversation(row: Any) -> Conversation:
-    return Conversation(row["id"], row["kind"], row["title"], row["created"], row["updated"])
+    created, updated = stored_moment(row["created"]), stored_moment(row["updated"])
+    return Conversation(row["id"], row["kind"], row["title"], created, updated)

@@ -48,9 +48,11 @@ class DocumentGroups(Tables):
         for row in self._read("SELECT file_id, label FROM document_groups ORDER BY label, file_id"):
             yield {"file_id": row["file_id"], "label": row["label"]}
 
-    def restore(self, dumped: Mapping[str, str], file_ids: Mapping[str, str]) -> None:
-        """Add a document to a group. `file_ids`: the new ids of the files; others are ignored."""
-        self._change(_INSERT, _normalize(str(dumped["label"])), file_ids.get(dumped["file_id"], ""))
+    def restore(self, row: Mapping[str, str], file_ids: Mapping[str, str]) -> None:
+        """Add a document to a group, see `CopiedGroup`. `file_ids`: the new ids of the files; others are
+        ignored."""
+        if label := _normalize(row["label"]):
+            self._change(_INSERT, label, file_ids.get(row["file_id"], ""))
 
 
 def _normalize(label: str) -> str:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lectern.schema import Amount
 from ragcore.errors import Problem
 from ragcore.evaluation.answer_match import contains_answer
 from ragcore.evaluation.metrics import MRR, NDCG, HitRate
@@ -34,7 +35,7 @@ class RetrievedPassage:
     end: int
     text: str
     pages: tuple[str, ...] = ()
-    score: float | None = None
+    score: Amount | None = None
     right: bool = False
 
 

@@ -7,13 +7,14 @@ can be resumed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from lectern.db.evaluation_scores import Result, RetrievedPassage
+from lectern.db.stored_json import parse_problem, read_rows, read_stored, stored_moment
 from lectern.db.tables import Tables
-from lectern.schema import Ask
+from lectern.schema import Amount, Ask, parse_json
 from ragcore.errors import InputError, Problem
 from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.schema import new_id
@@ -153,7 +154,8 @@ class Evaluations(Tables):
 
     def sets(self) -> list[QuestionSet]:
         """The newest first."""
-        return [self._set(row) for row in self._read(f"{_SELECT_SETS} ORDER BY created DESC, id")]
+        rows = self._read(f"{_SELECT_SETS} ORDER BY created DESC, id")
+        return read_rows(self._set, rows, table="question set")
 
     def find_set(self, set_id: str) -> QuestionSet | None:
         return next((one for one in self.sets() if one.id == set_id), None)
@@ -199,12 +201,8 @@ class Evaluations(Tables):
         self._change("DELETE FROM question_sets WHERE id = ?", set_id)
 
     def questions(self, set_id: str) -> list[Question]:
-        return [
-            _question(row)
-            for row in self._read(
-                "SELECT id, body FROM set_questions WHERE set_id = ? ORDER BY place", set_id
-            )
-        ]
+        rows = self._read("SELECT id, body FROM set_questions WHERE set_id = ? ORDER BY place", set_id)
+        return read_rows(_question, rows, table="question")
 
     def replace_question(self, question_id: str, question: Question) -> None:
         """Replace a question by one with another id, which old results do not have."""
@@ -225,7 +223,7 @@ class Evaluations(Tables):
 
     def settings(self) -> list[Setting]:
         rows = self._read("SELECT id, name, ask FROM eval_settings ORDER BY name, id")
-        return [Setting(row["name"], Ask.from_json(row["ask"]), row["id"]) for row in rows]
+        return read_rows(_setting, rows, table="setting")
 
     def keep_setting(self, setting: Setting) -> Setting:
         """Store a setting; it replaces one with the same name."""
@@ -243,14 +241,13 @@ class Evaluations(Tables):
 
     def runs(self, set_id: str) -> list[EvalRun]:
         """The newest first."""
-        return [
-            self._run(row)
-            for row in self._read(f"{_SELECT_RUNS} WHERE set_id = ? ORDER BY created DESC, id", set_id)
-        ]
+        rows = self._read(f"{_SELECT_RUNS} WHERE set_id = ? ORDER BY created DESC, id", set_id)
+        return read_rows(self._run, rows, table="evaluation")
 
     def run(self, run_id: str) -> EvalRun | None:
-        row = self._read_one(_SELECT_RUNS + " WHERE id = ?", run_id)
-        return self._run(row) if row else None
+        """None for an unknown run, or one that cannot be read."""
+        runs = read_rows(self._run, self._read(_SELECT_RUNS + " WHERE id = ?", run_id), table="evaluation")
+        return runs[0] if runs else None
 
     def begin_run(self, set_id: str, setting: Setting, *, answering: bool, model: str) -> EvalRun:
         """Add a queued run. InputError if the set was deleted, or has no question."""
@@ -305,7 +302,7 @@ class Evaluations(Tables):
             "q.id) ORDER BY q.place",
             run_id,
         )
-        return [_question(row) for row in rows]
+        return read_rows(_question, rows, table="question")
 
     def add_result(self, run_id: str, result: Result) -> bool:
         """Add a result, and sign the run; False if it was stopped or deleted."""
@@ -348,16 +345,14 @@ class Evaluations(Tables):
             "SELECT question_id, question, scores, seconds FROM eval_results WHERE run_id = ? ORDER BY place"
         )
         rows = self._read(query, run_id)
-        return [
-            Scored(row["question_id"], row["question"], json.loads(row["scores"]), row["seconds"])
-            for row in rows
-        ]
+        return read_rows(_scored, rows, table="result of question", key="question_id")
 
     def result(self, run_id: str, question_id: str) -> Result | None:
-        row = self._read_one(
-            "SELECT * FROM eval_results WHERE run_id = ? AND question_id = ?", run_id, question_id
-        )
-        return _result(row) if row else None
+        """None for an unknown result, or one that cannot be read."""
+        query = "SELECT * FROM eval_results WHERE run_id = ? AND question_id = ?"
+        rows = self._read(query, run_id, question_id)
+        results = read_rows(_result, rows, table="result of question", key="question_id")
+        return results[0] if results else None
 
     # Copies of the library.
 
@@ -369,15 +364,30 @@ class Evaluations(Tables):
             ):
                 yield {"table": table, **{column: row[column] for column in columns}}
 
-    def load(self, dumped: Iterator[Mapping[str, Any]]) -> None:
-        """Add missing rows. Sets and runs that were in work are stopped."""
+    def load(self, dumped: Iterable[Mapping[str, Any]]) -> int:
+        """Add the missing sets and settings, and the questions, runs and results of these sets. Returns how
+        many sets. Runs that were in work are stopped."""
+        sets: set[str] = set()
+        runs: set[str] = set()
         with self._database.transaction() as db:
             for row in dumped:
-                columns = _TABLES[row["table"]]
+                table, columns = row["table"], _TABLES[row["table"]]
                 values = {column: row[column] for column in columns}
+                # Nothing is added to a set or a run that was there before.
+                if ("set_id" in row and row["set_id"] not in sets) or (
+                    "run_id" in row and row["run_id"] not in runs
+                ):
+                    continue
                 if values.get("state") in ("queued", "running"):
                     values["state"] = "stopped"
-                db.execute(f"{_INSERT[row['table']]} ON CONFLICT DO NOTHING", list(values.values()))
+                if "answering" in values:
+                    values["answering"] = int(values["answering"])
+                change = db.execute(f"{_INSERT[table]} ON CONFLICT DO NOTHING", list(values.values()))
+                if change.rowcount and table == "question_sets":
+                    sets.add(values["id"])
+                if change.rowcount and table == "eval_runs":
+                    runs.add(values["id"])
+        return len(sets)
 
     def _sign(self, db: Connection, table: str, id_: str) -> bool:
         change = f"UPDATE {table} SET signed = ? WHERE id = ? AND state IN ('queued', 'running')"
@@ -398,7 +408,7 @@ class Evaluations(Tables):
             row["id"],
             row["name"],
             row["origin"],
-            row["created"],
+            stored_moment(row["created"]),
             self._state(row),
             row["size"],
             row["wanted"],
@@ -408,7 +418,7 @@ class Evaluations(Tables):
     def _run(self, row: Any) -> EvalRun:
         return EvalRun(
             row["id"], row["set_id"], row["name"], Ask.from_json(row["ask"]), bool(row["answering"]),
-            row["model"], row["created"], self._state(row), row["done"], _problem(row),
+            row["model"], stored_moment(row["created"]), self._state(row), row["done"], _problem(row),
         )  # fmt: skip
 
 
@@ -428,27 +438,59 @@ def _question_fields(question: Question) -> dict[str, Any]:
     }
 
 
+def _setting(row: Any) -> Setting:
+    return Setting(row["name"], Ask.from_json(row["ask"]), row["id"])
+
+
+def _scored(row: Any) -> Scored:
+    return Scored(row["question_id"], row["question"], _scores(row), row["seconds"])
+
+
+def _scores(row: Any) -> dict[str, float]:
+    return parse_json(dict[str, Amount], row["scores"])
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredQuestion:
+    """A question in JSON. In a result it has an id."""
+
+    text: str
+    answers: tuple[str, ...]
+    wanted: tuple[ExpectedSource, ...]
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredDetail:
+    question: _StoredQuestion
+    found: tuple[RetrievedPassage, ...]
+    answer: str
+    reasons: dict[str, str]
+    problem: Problem | None
+
+
+def parse_question(text: str, id_: str) -> Question:
+    """ValueError."""
+    stored = parse_json(_StoredQuestion, text)
+    return Question(stored.text, stored.answers, stored.wanted, id_)
+
+
+def parse_detail(text: str) -> _StoredDetail:
+    """ValueError."""
+    return parse_json(_StoredDetail, text)
+
+
 def _question(row: Any) -> Question:
-    return _parse_question({**json.loads(row["body"]), "id": row["id"]})
-
-
-def _parse_question(value: Mapping[str, Any]) -> Question:
-    expected = tuple(ExpectedSource(**{**one, "pages": tuple(one["pages"])}) for one in value["wanted"])
-    return Question(value["text"], tuple(value["answers"]), expected, value["id"])
+    return parse_question(row["body"], row["id"])
 
 
 def _problem(row: Any) -> Problem | None:
-    return Problem(**json.loads(row["problem"])) if row["problem"] else None
+    return read_stored(parse_problem, row["problem"], None, row=f"problem of {row['id']}")
 
 
 def _result(row: Any) -> Result:
-    detail = json.loads(row["detail"])
-    return Result(
-        _parse_question(detail["question"]),
-        json.loads(row["scores"]),
-        row["seconds"],
-        tuple(RetrievedPassage(**{**one, "pages": tuple(one["pages"])}) for one in detail["found"]),
-        detail["answer"],
-        detail["reasons"],
-        Problem(**detail["problem"]) if detail["problem"] else None,
-    )
+    detail = parse_detail(row["detail"])
+    stored = detail.question
+    question = Question(stored.text, stored.answers, stored.wanted, stored.id)
+    passages, reasons = detail.found, detail.reasons
+    return Result(question, _scores(row), row["seconds"], passages, detail.answer, reasons, detail.problem)

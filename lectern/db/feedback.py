@@ -63,13 +63,13 @@ class Feedback(Tables):
         for row in self._read("SELECT message_id, good, word, given FROM feedback ORDER BY message_id"):
             yield {name: row[name] for name in ("message_id", "good", "word", "given")}
 
-    def restore(self, dumped: Mapping[str, Any]) -> None:
-        """Add a rating, unless its answer has one, or does not exist."""
+    def restore(self, row: Mapping[str, Any]) -> None:
+        """Add a rating of a copy, see `CopiedFeedback`, unless its answer has one, or does not exist."""
         self._change(
             "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages "
             "WHERE id = ? ON CONFLICT (message_id) DO NOTHING",
-            int(dumped["good"]),
-            str(dumped["word"]),
-            float(dumped["given"]),
-            dumped["message_id"],
+            int(row["good"]),
+            row["word"],
+            row["given"],
+            row["message_id"],
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lectern.db.stored_json import parse_sources, read_stored, renew_file_ids, stored_moment
 from lectern.db.tables import Tables
 from lectern.schema import Source
 from ragcore.errors import InputError
@@ -95,23 +96,18 @@ class Notes(Tables):
         for row in self._read("SELECT * FROM notes ORDER BY created, id"):
             yield {name: row[name] for name in _COLUMNS}
 
-    def restore(self, dumped: Mapping[str, Any], file_ids: Mapping[str, str]) -> None:
-        """Add a note, unless it exists. `file_ids`: the new ids of the cited files."""
-        sources = (
-            Source(**source | {"file_id": file_ids.get(source["file_id"], source["file_id"])})
-            for source in json.loads(dumped["sources"])
-        )
-        id_, question, text = str(dumped["id"]), str(dumped["question"]), str(dumped["text"])
-        created, edited = (
-            float(dumped["created"]),
-            None if dumped["edited"] is None else float(dumped["edited"]),
-        )
-        self.put_back(Note(id_, question, text, tuple(sources), created, edited))
+    def restore(self, row: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
+        """Add a note of a copy, see `CopiedNote`; False if it exists. `file_ids`: the new ids of the cited
+        files."""
+        sources = renew_file_ids(parse_sources(row["sources"]), file_ids)
+        note = Note(row["id"], row["question"], row["text"], sources, row["created"], row["edited"])
+        return self.put_back(note)
 
 
 def _note(row: Mapping[str, Any]) -> Note:
-    sources = tuple(Source(**source) for source in json.loads(row["sources"]))
-    return Note(row["id"], row["question"], row["text"], sources, row["created"], row["edited"])
+    sources = read_stored(parse_sources, row["sources"], (), row=f"sources of note {row['id']}")
+    edited = None if row["edited"] is None else stored_moment(row["edited"])
+    return Note(row["id"], row["question"], row["text"], sources, stored_moment(row["created"]), edited)
 
 
 def _has_words(note: Note, words: Sequence[str]) -> bool:

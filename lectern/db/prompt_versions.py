@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lectern.db.stored_json import read_rows, stored_moment
 from lectern.db.tables import Tables
+from lectern.schema import parse_json
 from ragcore.braces import Field, escape_braces, split_template
 from ragcore.errors import InputError
 from ragcore.prompts.prompt import Prompt
@@ -45,7 +47,10 @@ CREATE TABLE IF NOT EXISTS prompt_versions (
 """
 
 _COLUMNS = ("name", "number", "texts", "saved", "braces")
-_INSERT = "INSERT INTO prompt_versions (name, number, texts, saved, braces) VALUES (?, ?, ?, ?, ?)"
+_INSERT = (
+    "INSERT INTO prompt_versions (name, number, texts, saved, braces) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING"
+)
 
 EDITABLE: Mapping[str, Prompt] = {
     prompt.name: prompt
@@ -139,7 +144,9 @@ class PromptVersions(Tables):
             "SELECT * FROM prompt_versions v WHERE texts IS NOT NULL AND number ="
             " (SELECT max(number) FROM prompt_versions o WHERE o.name = v.name)"
         )
-        versions = [_version(row) for row in rows if row["name"] in EDITABLE]
+        versions = read_rows(
+            _version, (row for row in rows if row["name"] in EDITABLE), table="prompt", key="name"
+        )
         return {version.name: _prompt(version) for version in versions if fits(version)}
 
     def in_use(self, name: str) -> PromptVersion:
@@ -149,7 +156,7 @@ class PromptVersions(Tables):
     def history(self, name: str) -> list[PromptVersion]:
         """Every version, the newest first; the last is version 0."""
         rows = self._read("SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC", name)
-        return [*map(_version, rows), built_in(name)]
+        return [*read_rows(_version, rows, table="prompt", key="name"), built_in(name)]
 
     def save(self, name: str, texts: Sequence[str]) -> PromptVersion:
         """Store a new version, unless the texts are those of the current one. WordingError."""
@@ -172,42 +179,51 @@ class PromptVersions(Tables):
         for row in self._read("SELECT * FROM prompt_versions ORDER BY name, number"):
             yield {column: row[column] for column in _COLUMNS}
 
-    def load(self, dumped: Sequence[Mapping[str, Any]]) -> None:
-        """Add the versions of prompts without versions; others do not change."""
+    def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Add the versions of prompts without versions, see `CopiedPrompt`; others do not change. Returns for
+        how many prompts."""
         with self._database.transaction() as db:
             edited = {
                 row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()
             }
-            db.executemany(
-                _INSERT,
-                [
-                    [{"braces": 0, **row}[column] for column in _COLUMNS]
-                    for row in dumped
-                    if row["name"] not in edited
-                ],
-            )
+            added = set()
+            for row in rows:
+                if row["name"] not in edited:
+                    added.add(row["name"])
+                    values = [row[column] for column in _COLUMNS]
+                    db.execute(_INSERT, values)
+        return len(added)
 
     def _add(self, name: str, texts: str | None) -> PromptVersion:
         with self._database.transaction() as db:
             query = "SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC LIMIT 1"
             row = db.execute(query, (name,)).fetchone()
-            last = _version(row) if row else built_in(name)
-            if texts is None and last.built_in:
-                return last
-            if texts is not None and not last.built_in and json.loads(texts) == list(last.texts):
-                return last
-            values = (name, last.number + 1, texts, self._clock(), 1)
+            if row is None and texts is None:
+                return built_in(name)
+            if row is not None and _has_texts(row, texts):
+                return _version(row)
+            values = (name, row["number"] + 1 if row else 1, texts, self._clock(), 1)
             db.execute(_INSERT, values)
         return _version(dict(zip(_COLUMNS, values, strict=True)))
 
 
 def _version(row: Any) -> PromptVersion:
+    """ValueError for texts that cannot be read."""
+    saved = stored_moment(row["saved"])
     if row["texts"] is None:
-        return replace(built_in(row["name"]), number=row["number"], saved=row["saved"])
-    texts = tuple(json.loads(row["texts"]))
+        return replace(built_in(row["name"]), number=row["number"], saved=saved)
+    texts = parse_json(tuple[str, ...], row["texts"])
     if not row["braces"]:
         texts = tuple(map(_convert_braces, texts))
-    return PromptVersion(row["name"], row["number"], texts, row["saved"], built_in=False)
+    return PromptVersion(row["name"], row["number"], texts, saved, built_in=False)
+
+
+def _has_texts(row: Any, texts: str | None) -> bool:
+    """Whether the version in the row has these texts, as JSON. False for one that cannot be read."""
+    if texts is None or row["texts"] is None:
+        return texts is None and row["texts"] is None
+    versions = read_rows(_version, [row], table="prompt", key="name")
+    return any(list(version.texts) == json.loads(texts) for version in versions)
 
 
 def _convert_braces(text: str) -> str:

@@ -7,7 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from lectern.db.stored_json import read_stored
 from lectern.db.tables import Tables
+from lectern.schema import parse_json
 from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.schema import content_hash
 
@@ -41,8 +43,14 @@ class Checks(Tables):
             "m.conversation_id = ?",
             conversation_id,
         )
-        return {
-            row["message_id"]: [CheckedSentence(**one) for one in json.loads(row["found"])]
-            for row in rows
-            if row["said"] == content_hash(row["text"], {})
-        }
+        checks = {}
+        for row in rows:
+            id_ = row["message_id"]
+            sentences = read_stored(_parse_sentences, row["found"], None, row=f"checked sentences of {id_}")
+            if sentences is not None and row["said"] == content_hash(row["text"], {}):
+                checks[id_] = sentences
+        return checks
+
+
+def _parse_sentences(text: str) -> list[CheckedSentence]:
+    return parse_json(list[CheckedSentence], text)

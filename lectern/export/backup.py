@@ -7,29 +7,23 @@ its content, and its vector in float32; `conversations.jsonl` has a line for eac
 `feedback.jsonl` for each rating, `notes.jsonl` for each note, `prompts.jsonl` for each version of a prompt,
 `evaluations.jsonl` for each row of the measurements. A copy has no keys and passwords.
 
-Files of a copy are added like others, but vectors of the same embedder are not computed again. An empty
-library also takes over the settings of the index.
+`lectern.export.restore` reads it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from lectern.jobs.embedding_drafts import Drafts, content_of
-from lectern.jobs.files import too_large
+from lectern.jobs.embedding_drafts import content_of
 from lectern.jobs.index_versions import CHUNKING
-from lectern.jobs.sources import SourceFile
-from lectern.settings import IngestSettings
-from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
+from ragcore.errors import DamagedStoreError, StoreError
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -44,23 +38,34 @@ CONTENT_BYTES = 32  # of the hash of a passage's content
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The numbers of items in a copy. `known`: files that were in the library already."""
+    """The numbers of items in a copy. `known`: files that were in the library already; `left_out`: rows that
+    could not be read."""
 
     files: int
     conversations: int
     known: int = 0
+    notes: int = 0
+    prompts: int = 0
+    left_out: int = 0
 
     def __str__(self) -> str:
         """ "1 file and 2 conversations" """
-        return f"{_count(self.files, 'file')} and {_count(self.conversations, 'conversation')}"
+        counts = {"file": self.files, "conversation": self.conversations}
+        counts |= {"note": self.notes} if self.notes else {}
+        counts |= {"prompt": self.prompts} if self.prompts else {}
+        *first, last = [count(number, thing) for thing, number in counts.items()]
+        return f"{', '.join(first)} and {last}"
 
     @property
     def taken_in(self) -> str:
-        """The result of `read_copy` in one or two sentences."""
-        already = (
-            f" {_count(self.known, 'file')} {'was' if self.known == 1 else 'were'} already in your library."
-        )
-        return f"{self} added." + (already if self.known else "")
+        """The result of `read_copy` in one to three sentences."""
+        text = f"{self} added."
+        if self.known:
+            were = "was" if self.known == 1 else "were"
+            text += f" {count(self.known, 'file')} {were} already in your library."
+        if self.left_out:
+            text += f" {left_out_in_words(self.left_out)}"
+        return text
 
 
 def write_copy(
@@ -97,58 +102,6 @@ def write_copy(
     return copied
 
 
-def read_copy(
-    library: Library,
-    source: Path,
-    *,
-    name: str = "",
-    on_progress: Callable[[float], None] = lambda fraction: None,
-) -> Copied:
-    """Add the contents of the copy `source` to the library; its worker reads the files. Errors name the copy
-    `name`.
-
-    Nothing is replaced: a file with the same bytes is known, and one with the same name gets another name. A
-    file has its origin, unless another file has it. A file that is too large becomes a failed row. After an
-    error, the files so far stay, and are known the next time. `on_progress` as for `write_copy`.
-    UnreadableFileError, DamagedFileError, StoreError.
-    """
-    with _open(source, name or source.name) as (copy, about):
-        embedder = about["embedder"]
-        if (
-            "passages" in about
-            and not len(library.store)
-            and not any(file.path for file in library.files.all())
-        ):
-            _take_over_settings(library, about["passages"])
-            library.suit_copy(embedder)
-        ids: dict[str, str] = {}  # new ids of the files, by old id
-        known = 0
-        rows = list(_lines(copy, "files.jsonl"))
-        for number, row in enumerate(rows):
-            on_progress(number / len(rows))
-            id_ = str(row["id"])
-            file = _unpack(library, copy, id_, str(row["name"]), str(row.get("origin", "")))
-            for added in library.intake.take(file, keep_both=True):
-                ids[id_] = added.file.id
-                if added.outcome == "duplicate":
-                    known += 1
-                    continue
-                if embedder == library.embedder.name:  # in time, because the worker must read the file first
-                    _store_vectors(library, copy, id_, added.file.id)
-        conversations = sum(
-            library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl")
-        )
-        for row in _newer_lines(copy, "feedback.jsonl"):
-            library.feedback.restore(row)
-        for row in _newer_lines(copy, "notes.jsonl"):
-            library.notes.restore(row, ids)
-        for row in _newer_lines(copy, "groups.jsonl"):
-            library.groups.restore(row, ids)
-        library.prompts.load(list(_newer_lines(copy, "prompts.jsonl")))
-        library.evaluations.load(_newer_lines(copy, "evaluations.jsonl"))
-        return Copied(len(ids) - known, conversations, known)
-
-
 def _write_all(library: Library, copy: zipfile.ZipFile, on_progress: Callable[[float], None]) -> Copied:
     with library.database.snapshot():
         embedder, settings = library.embedder.name, library.rebuilds.current_settings()
@@ -182,38 +135,6 @@ def _write_all(library: Library, copy: zipfile.ZipFile, on_progress: Callable[[f
     return Copied(len(files), len(tables["conversations"]))
 
 
-def _take_over_settings(library: Library, passages: dict[str, Any]) -> None:
-    """KeyError, TypeError, ValueError for invalid settings."""
-    settings = library.settings
-    ingest = IngestSettings.model_validate(
-        settings.ingest.model_dump() | {name: passages[name] for name in CHUNKING}
-    )
-    if ingest.chunk_overlap >= ingest.chunk_size:
-        raise ValueError(ingest)
-    library.update_settings(settings.model_copy(update={"ingest": ingest}))
-
-
-def _unpack(
-    library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str
-) -> Iterator[SourceFile]:
-    packed, target = copy.getinfo(f"bytes/{id_}"), library.incoming / f"{new_id()}.part"
-    problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
-    try:
-        if problem is None:
-            with _member(copy, packed.filename) as source, target.open("wb") as file:
-                shutil.copyfileobj(source, file, 1 << 20)
-    except OSError as error:
-        target.unlink(missing_ok=True)
-        raise StoreError(
-            f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
-            hint="Check that the disk has space and that you can write to this folder, then try again.",
-        ) from error
-    try:
-        yield SourceFile(target, name, origin, problem)
-    finally:
-        target.unlink(missing_ok=True)
-
-
 def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow, embedder: str) -> None:
     """Write the bytes of a file, and its vectors if they are of this embedder. FileNotFoundError."""
     copy.write(library.files.location(file), f"bytes/{file.id}")
@@ -232,73 +153,16 @@ def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow, embed
                     out.write(node.embedding.astype("<f4").tobytes())
 
 
-def _store_vectors(library: Library, copy: zipfile.ZipFile, old_id: str, file_id: str) -> None:
-    """Store the vectors of a file as drafts."""
-    import numpy as np
-
-    try:
-        vectors = _member(copy, f"vectors/{old_id}")
-    except KeyError:
-        return
-    drafts, size = Drafts(library.database), CONTENT_BYTES + 4 * library.embedder.dimension
-    with vectors as packed:
-        while data := packed.read(BATCH * size):
-            rows = [data[start : start + size] for start in range(0, len(data), size)]
-            with library.database.transaction():
-                file = library.files.get(file_id)
-                # the worker was faster, or the file was deleted meanwhile
-                if file is None or not file.active:
-                    return
-                drafts.keep(
-                    file_id,
-                    {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows},
-                )
-
-
 def _write_lines(copy: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     with copy.open(name, "w", force_zip64=True) as out:
         for row in rows:
             out.write(json.dumps(row).encode() + b"\n")
 
 
-def _lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
-    with _member(copy, name) as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
-def _newer_lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
-    """As `_lines`; nothing for an old copy without this file."""
-    return _lines(copy, name) if name in copy.namelist() else iter(())
-
-
-def _member(copy: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """KeyError, BadZipFile."""
-    try:
-        return copy.open(name)
-    except RuntimeError as error:  # with a password, or compressed in another way
-        raise zipfile.BadZipFile from error
-
-
-@contextmanager
-def _open(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
-    """The copy and its `library.json`."""
-    try:
-        with zipfile.ZipFile(source) as copy:
-            with _member(copy, "library.json") as first:
-                about = json.load(first)
-            if about["form"] != FORM:
-                raise UnreadableFileError(
-                    f"{name} was made by another version of Lectern.",
-                    hint="Import it with that version or a newer one.",
-                )
-            yield copy, about
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
-        raise DamagedFileError(
-            f"{name} is not a complete copy of a library.",
-            hint="Make the copy again. Whatever could be read from this one is in the library.",
-        ) from error
-
-
-def _count(number: int, thing: str) -> str:
+def count(number: int, thing: str) -> str:
+    """ "1 file", "1,200 files" """
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def left_out_in_words(number: int) -> str:
+    return f"Rows of the copy that could not be read: {number:,}."

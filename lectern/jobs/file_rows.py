@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from pathlib import PurePosixPath
 from typing import Any
 
+from lectern.db.stored_json import parse_problem, parse_problems, read_stored
 from lectern.jobs.time_left import Costs, kind_of, read_costs
 from ragcore.errors import Problem
 from ragcore.sql.base import Connection
@@ -181,12 +181,12 @@ def read_row(row: Any, costs: Costs, now: float) -> FileRow:
     id_, name, path, hash_, size, added, stage_name, done, total, passages, pages, *more = row
     problem, page_word, origin, parts, share, seconds, lane, signed = more
     stage = STAGES[stage_name]
-    first = Problem(**json.loads(problem)) if problem else None
+    first = read_stored(parse_problem, problem, None, row=f"problem of file {id_}")
     if stage in WORKING and abs(now - signed) > SILENT_SECONDS:
         stage = Stage.QUEUED
     if stage is Stage.QUEUED or (stage in WORKING and seconds is None):
         seconds = sum(costs.file(name, size))
-    left_out = tuple(Problem(**part) for part in json.loads(parts or "[]"))
+    left_out = read_stored(parse_problems, parts, (), row=f"left out of file {id_}")
     if first and stage is Stage.READY and not parts:  # Old libraries have only the first problem.
         left_out = (first,)
     counts = (done, total, passages, pages)

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from lectern.db.stored_json import parse_problem, read_stored
 from lectern.db.tables import Tables
 from lectern.jobs.file_rows import SILENT_SECONDS, silence
 from lectern.settings import SplitterName
@@ -162,7 +163,7 @@ class IndexVersions(Tables):
         row = self._read_one(f"{_SELECT} WHERE state IN ('building', 'stopped', 'failed')")
         if row is None:
             return None
-        problem = Problem(**json.loads(row["problem"])) if row["problem"] else None
+        problem = read_stored(parse_problem, row["problem"], None, row=f"problem of index {row['name']}")
         return IndexVersion(
             row["name"], row["state"], _read_settings(row), row["share"], row["seconds_left"], problem
         )

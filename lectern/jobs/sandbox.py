@@ -21,6 +21,7 @@ import ragcore.errors
 from lectern.jobs.confinement import confines_files, describe_confinement
 from lectern.jobs.reader_process import MAX_TIMEOUTS, EndedBeforeError, ReaderProcess, crash_error
 from lectern.jobs.reader_process import Cancelled as Cancelled
+from lectern.schema import adapter
 from ragcore.errors import RagError, StoreError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr.page_words import PageWords
@@ -98,6 +99,48 @@ def unpack_isolated(
     try:
         return job.run(parse, into=str(FOLDER if confines_files() else into.absolute()))
     except BaseException:  # also when the process is ended: nothing may stay in `into`
+        shutil.rmtree(into, ignore_errors=True)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class CopyContents:
+    """The contents of a copy of a library. `counts`: rows by table; `left_out`: invalid rows; `bytes` of its
+    files. `passages`: how its documents are cut; None for an old copy."""
+
+    embedder: str
+    passages: dict[str, int | str] | None
+    counts: dict[str, int]
+    left_out: int
+    bytes: int
+
+
+def read_copy_isolated(
+    path: Path,
+    into: Path,
+    options: ReadOptions,
+    *,
+    with_files: bool,
+    max_file_mb: int,
+    timeout: float,
+    memory_mb: int,
+    scratch: Path | None = None,
+) -> CopyContents:
+    """`read_contents` of a copy in a process of its own, as `unpack_isolated`."""
+    room = shutil.disk_usage(into.parent).free
+
+    def parse(answer: _Answer, reader: ReaderProcess) -> CopyContents:
+        contents = adapter(CopyContents).validate_python(answer.head)
+        if reader.scratch is not None:
+            _move(reader.scratch.work / FOLDER, into, options.name)
+        return cast("CopyContents", contents)
+
+    job = _Job("copy", path, options, timeout, memory_mb, lambda: False, scratch)
+    folder = str(FOLDER if confines_files() else into.absolute())
+    limits = {"max_file_mb": max_file_mb, "room": room, "max_file_bytes": room}
+    try:
+        return job.run(parse, into=folder, with_files=with_files, **limits)
+    except BaseException:  # as in `unpack_isolated`
         shutil.rmtree(into, ignore_errors=True)
         raise
 
@@ -248,6 +291,8 @@ def _parse_member(answer: Sequence[Any], into: Path) -> Unpacked:
 
 
 def _move(folder: Path, into: Path, name: str) -> None:
+    if folder.is_symlink():
+        raise ValueError(f"{folder} leads elsewhere")
     try:
         if folder.exists():
             shutil.move(folder, into)

@@ -234,11 +234,26 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     return boxes, b"", b""
 
 
+def _copy(order: dict[str, Any], send: _Send) -> _Result:
+    from lectern.jobs.copy_contents import read_contents
+
+    contents = read_contents(
+        Path(order["path"]),
+        Path(order["into"]),
+        _options(order, send),
+        with_files=order["with_files"],
+        max_file_mb=order["max_file_mb"],
+        room=order["room"],
+    )
+    return contents, b"", b""
+
+
 _WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
     "read": _read,
     "unpack": _unpack,
     "draw": _draw,
     "find": _find,
+    "copy": _copy,
 }
 
 

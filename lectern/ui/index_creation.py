@@ -1,4 +1,5 @@
-"""Creates an index from another one or from a copy in a thread, so that no screen waits."""
+"""Creates an index from another one or from a copy, or adds a copy to an index, in a thread, so that no
+screen waits."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ class _StoppedError(RagError):
 
 @dataclass
 class IndexCreation:
-    """The creation of one index. At the end it has an `index`, with the counts of what was `copied`, or a
-    `problem`, or neither if it was stopped."""
+    """The creation of one index, or the addition of a copy to one. At the end it has the new `index`, the
+    counts of what was `copied`, or a `problem`; nothing if it was stopped."""
 
     name: str
     id: str = field(default_factory=new_id)
@@ -49,7 +50,9 @@ class IndexCreations:
     def busy(self) -> bool:
         return any(not creation.ended for creation in list(self._known.values()))
 
-    def start(self, name: str, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> str:
+    def start(
+        self, name: str, make: Callable[[Callable[[float], None]], tuple[Index | None, Copied | None]]
+    ) -> str:
         """Runs `make` with a function for its progress. Returns the id of the creation."""
         creation = IndexCreation(name)
         self._known[creation.id] = creation
@@ -68,7 +71,9 @@ class IndexCreations:
         self._known.pop(id_, None)
 
     def _run(
-        self, creation: IndexCreation, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]
+        self,
+        creation: IndexCreation,
+        make: Callable[[Callable[[float], None]], tuple[Index | None, Copied | None]],
     ) -> None:
         try:
             creation.index, creation.copied = make(creation.report_progress)

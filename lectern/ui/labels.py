@@ -189,6 +189,9 @@ def count(number: int, thing: str) -> str:
         "message": lambda: ngettext("{number} message", "{number} messages", number),
         "call": lambda: ngettext("{number} call", "{number} calls", number),
         "token": lambda: ngettext("{number} token", "{number} tokens", number),
+        "conversation": lambda: ngettext("{number} conversation", "{number} conversations", number),
+        "note": lambda: ngettext("{number} note", "{number} notes", number),
+        "question set": lambda: ngettext("{number} question set", "{number} question sets", number),
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
     return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(
@@ -225,19 +228,30 @@ def duplicate_name(added: Added) -> str:
 
 def copy_summary(copied: Copied) -> str:
     """How many files and conversations a copy has added."""
-    conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
-    text = _("{files} and {conversations} added.").format(
-        files=count(copied.files, "file"),
-        conversations=conversations.format(number=numeral(copied.conversations)),
-    )
-    if not copied.known:
-        return text
-    known = ngettext(
-        "{number} file was already in your library.",
-        "{number} files were already in your library.",
-        copied.known,
-    )
-    return f"{text} {known.format(number=numeral(copied.known))}"
+    texts = [
+        _("{files} and {conversations} added.").format(
+            files=count(copied.files, "file"), conversations=count(copied.conversations, "conversation")
+        )
+    ]
+    if copied.known:
+        known = ngettext(
+            "{number} file was already in your library.",
+            "{number} files were already in your library.",
+            copied.known,
+        )
+        texts.append(known.format(number=numeral(copied.known)))
+    if copied.left_out:
+        texts.append(left_out(copied.left_out))
+    return " ".join(texts)
+
+
+def left_out(rows: int) -> str:
+    """How many rows of a copy cannot be read."""
+    return ngettext(
+        "{number} row of the copy cannot be read and is left out.",
+        "{number} rows of the copy cannot be read and are left out.",
+        rows,
+    ).format(number=numeral(rows))
 
 
 def part(page_word: str, label: str) -> str:

@@ -17,6 +17,7 @@ from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays
 from lectern.runs.recorded_demo import RecordedOrLiveRuns
 from lectern.ui.index_creation import IndexCreations
+from lectern.ui.offered_copies import OfferedCopies
 from lectern.ui.source_downloads import SourceDownloads
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
@@ -85,6 +86,7 @@ class OpenIndexes:
     def __init__(self, indexes: Indexes, embedder: Embedder | None = None) -> None:
         self.indexes = indexes
         self.creations = IndexCreations()
+        self.offers = OfferedCopies()
         self._embedder = embedder or HuggingFaceEmbedding()  # shared by all; loaded at its first use
         self._open: dict[str, OpenIndex] = {}
         self._lock = threading.RLock()

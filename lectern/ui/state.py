@@ -137,6 +137,7 @@ class DocumentsState:
     adding: str = ""  # the kind of source whose dialog is open
     more_files: int = 0  # additional rows of the list of files
     choosing: bool = False  # the person is selecting several files
+    copying: str = ""  # the id of a copy that this tab adds, see lectern.ui.index_creation
     opened: str = ""  # the id of the document on the document page
     place: tuple[int, int] = (0, 0)  # the visible characters of its text, from and to
     cited: Cited | None = None  # what was opened beside an answer
@@ -148,6 +149,7 @@ class IndexesState:
     document_page: int = 1  # of that table
     forms: int = 0  # counts submitted forms, so that the next one begins empty and closed
     creation: str = ""  # the id of an index creation of this tab, see lectern.ui.index_creation
+    offer: str = ""  # the id of an uploaded copy for a new index, see lectern.ui.offered_copies
 
 
 @dataclass

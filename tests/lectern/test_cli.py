@@ -111,7 +111,7 @@ def test_adding_to_a_server_waits_regardless_of_the_local_clock(
     assert cli.main([*first, "add", str(tmp_path / "all.zip")]) == 0
     assert capsys.readouterr().out == "tower.txt is ready: 1 passage.\n"
     assert cli.main([*first, "export", str(tmp_path / "copy.lectern")]) == 0
-    assert cli.main([*second, "import", str(tmp_path / "copy.lectern")]) == 0
+    assert cli.main([*second, "import", "--yes", str(tmp_path / "copy.lectern")]) == 0
     assert "tower.txt is ready: 1 passage.\n" in capsys.readouterr().out
 
 
@@ -161,7 +161,11 @@ def test_a_library_goes_to_another_place_in_one_file(
     assert cli.main([*here, "ingest", str(tower)]) == 0
     assert cli.main([*here, "export", str(copy)]) == 0
     assert "copy.lectern holds 1 file and 0 conversations." in capsys.readouterr().out
-    assert cli.main([*there, "import", str(copy)]) == 0
+    assert cli.main([*there, "import", str(copy)]) == 1
+    told = capsys.readouterr()
+    assert "copy.lectern contains 1 file (0.0 MB), 0 conversations, 0 notes." in told.out
+    assert "Nothing was added: nobody can be asked here." in told.err
+    assert cli.main([*there, "import", "--yes", str(copy)]) == 0
     assert capsys.readouterr().out.endswith("tower.txt is ready: 1 passage.\n")
     assert cli.main([*there, "ask", "Who built the tower?"]) == 0
     assert capsys.readouterr().out.startswith("The tower was built by Ada Penrose in 1871. [1]")

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from lectern.explain.source_view import draw_page
-from lectern.export.backup import read_copy, write_copy
+from lectern.export.backup import write_copy
+from lectern.export.restore import read_copy
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.worker import Worker, tidy
 from lectern.library import Library

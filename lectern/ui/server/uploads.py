@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,11 +13,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from lectern.export import backup
-from lectern.export.backup import Copied
-from lectern.indexes import Index
 from lectern.library import Library
-from lectern.ui import labels, resources
+from lectern.ui import resources
 from lectern.ui.i18n import _
+from lectern.ui.offered_copies import OfferedCopy
 from lectern.ui.server.security import check_ticket, refusal
 from lectern.ui.source_downloads import NOT_SAVED
 from ragcore.errors import RagError, StoreError, TooLargeError
@@ -109,13 +107,11 @@ def _drop(target: Path) -> None:
 
 
 def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
-    """`place` is the path below the dropped folder. A file from the same place replaces the earlier one."""
+    """`place` is the path below the dropped folder. A file from the same place replaces the earlier one. A
+    copy of a library is only offered."""
     if _is_copy(name):
-        return {
-            "outcome": "copy",
-            "name": name,
-            "message": labels.copy_summary(backup.read_copy(library, uploaded, name=name)),
-        }
+        resources.open_indexes().offers.offer(library, uploaded, name)
+        return {"outcome": "copy", "name": name}
     added = library.intake.add(
         uploaded, name, origin=f"dropped:{place[:MAX_PLACE_CHARS]}" if "/" in place else ""
     )
@@ -150,17 +146,16 @@ def _copy_limit(library: Library, name: str) -> tuple[int, TooLargeError]:
 
 
 async def make_index(request: Request) -> Response:
-    """Receives a copy of a library and starts to create an index from it. Returns the id of the creation."""
+    """Receives a copy of a library, from which an index can be created. Returns the id of the offer."""
     library = await check_ticket(request)
     if isinstance(library, Response):
         return library
     name = safe_name(request.query_params.get("name", ""))
     target = library.incoming / f"{new_id()}.part"
-    indexes = resources.all_indexes()
     try:
         limit, too_large = await anyio.to_thread.run_sync(_copy_limit, library, name)
         await _receive(request, target, limit, too_large)
-        called = await anyio.to_thread.run_sync(indexes.free_name, Path(name).stem)
+        offered = await anyio.to_thread.run_sync(_offer_index, library, target, name)
     except ClientDisconnect:
         _drop(target)
         return Response(status_code=499)
@@ -171,11 +166,11 @@ async def make_index(request: Request) -> Response:
         _drop(target)
         logger.exception("a copy could not be written")
         return refusal(507, f"{name} could not be saved.", NOT_SAVED)
+    except RagError as error:
+        _drop(target)
+        return refusal(422, error.what, error.hint)
+    return JSONResponse({"id": offered.id})
 
-    def make(on_progress: Callable[[float], None]) -> tuple[Index, Copied]:
-        try:
-            return indexes.take_in(target, called, called=name, on_progress=on_progress)
-        finally:
-            target.unlink(missing_ok=True)
 
-    return JSONResponse({"id": resources.open_indexes().creations.start(called, make)})
+def _offer_index(library: Library, uploaded: Path, name: str) -> OfferedCopy:
+    return resources.open_indexes().offers.offer(library, uploaded, name, new_index=True)

@@ -92,11 +92,11 @@ function send(zone, upload) {
   request.upload.onprogress = (event) => {
     if (event.lengthComputable) upload.fill.style.width = `${(100 * event.loaded) / event.total}%`;
   };
-  request.upload.onload = () => { if (isCopy(upload.file)) upload.state.textContent = zone.words.taken_in; };
+  request.upload.onload = () => { if (isCopy(upload.file)) upload.state.textContent = zone.words.checking; };
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
-    if (request.status === 200 && said.outcome === "added" && !said.message) {
+    if (request.status === 200 && (said.outcome === "copy" || (said.outcome === "added" && !said.message))) {
       upload.row.remove();
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";

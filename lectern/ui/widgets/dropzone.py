@@ -70,7 +70,7 @@ def _words(limit: int) -> dict[str, str]:
         "too_large": _("{name} is {size}; the limit is {limit}. Split it, or raise the limit in Settings."),
         "waiting": _("{size} · waiting"),
         "copying": _("{size} · copying"),
-        "taken_in": _("is being added"),
+        "checking": _("is being checked"),
         "passed_over": _("Skipped because they are hidden or belong to installed packages: {names}"),
         "replaces": _("replaces the earlier version of this file."),
         "there": _("is already in your library."),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 
+from lectern.export.backup import Copied
 from lectern.indexes import MAIN, NAME_CHARS, Index
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
+from lectern.ui.offered_copies import OfferedCopy
 from lectern.ui.safetext import label
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, open_index, session, widget
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.library_copy import library_copy
+from lectern.ui.widgets.offered_copy import offered_copy
 from lectern.ui.widgets.problem import problem
 from ragcore.errors import Problem, RagError
 
@@ -51,6 +55,7 @@ def index_list() -> None:
                 help=_("This one is open") if is_open else _("Open this index"),
             )
         _new_index_form()
+    _draw_offer()
     _draw_creation()
 
 
@@ -65,6 +70,27 @@ def _new_index_form() -> None:
         st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
         st.caption(_("Or start from an exported copy:"))
         st.fragment(_import)()
+
+
+def _draw_offer() -> None:
+    offered = resources.open_indexes().offers.get(session().indexes.offer)
+    if offered is not None:
+        offered_copy(offered, _("Create an index from it"), _create_from)
+
+
+def _create_from(offered: OfferedCopy, prompts: bool) -> None:
+    indexes = resources.all_indexes()
+    name = indexes.free_name(Path(offered.name).stem)
+
+    def create(on_progress: Callable[[float], None]) -> tuple[Index, Copied]:
+        try:
+            return indexes.take_in(
+                offered.path, name, called=offered.name, prompts=prompts, on_progress=on_progress
+            )
+        finally:
+            offered.path.unlink(missing_ok=True)
+
+    session().indexes.creation = resources.open_indexes().creations.start(name, create)
 
 
 def _draw_creation() -> None:
@@ -206,6 +232,6 @@ def _import() -> None:
 def _start_import() -> None:
     if sent := event("import_index", "sent"):
         session().problem = None
-        session().indexes.creation = str(sent.get("id", ""))
+        session().indexes.offer = str(sent.get("id", ""))
         session().indexes.forms += 1
         st.rerun()

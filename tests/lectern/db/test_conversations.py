@@ -11,7 +11,8 @@ import pytest
 
 from lectern.db import conversations as conversations_module
 from lectern.db.conversations import SCHEMA, Conversations
-from lectern.export import backup
+from lectern.db.copied_rows import check_row
+from lectern.export import backup, restore
 from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Kind, Retrieval, Source
 from ragcore.embeddings.hashing import HashEmbedding
@@ -176,11 +177,11 @@ def test_library_copy_includes_pins_and_changes_no_existing_one(tmp_path: Path) 
         here.conversations.begin(talk.id, Ask("Who?"))
     here.conversations.pin(pinned.id, True)
     backup.write_copy(here, tmp_path / "copy.lectern")
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     assert [c.id for c in there.conversations.all(pinned=True)] == [pinned.id]
     assert [c.id for c in there.conversations.all(pinned=False)] == [other.id]
     there.conversations.pin(pinned.id, False)
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     assert there.conversations.all(pinned=True) == []
     here.close()
     there.close()
@@ -421,9 +422,9 @@ def test_branch_survives_a_copy_and_older_copies_are_read(
     for one in (talk, branch.id):
         conversations.delete(one)
     for row in dumped:
-        assert conversations.restore(row, {})
+        assert conversations.restore(row)
     assert conversations.origin(branch.id) == conversations.get(talk)
     conversations.delete(branch.id)
     old = next(row for row in dumped if row["id"] == branch.id)
-    assert conversations.restore({name: value for name, value in old.items() if name != "origin"}, {})
+    assert conversations.restore(check_row("conversations", {**old, "origin": None}))
     assert conversations.origin(branch.id) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lectern.db.document_groups import LABEL_CHARS, SCHEMA, DocumentGroups
-from lectern.export import backup
+from lectern.export import backup, restore
 from lectern.jobs.file_rows import FILES_TABLE
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
@@ -68,7 +68,7 @@ def test_library_copy_has_groups_and_deletion_removes_them(tmp_path: Path) -> No
     take_in(here, TOWER, "tower.txt")
     here.groups.replace(here.files.all()[0].id, ["Sights"])
     backup.write_copy(here, tmp_path / "copy.lectern")
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     (file,) = there.files.all()
     assert there.groups.all() == {"Sights": [file.id]}
     there.delete_file(file.id)

@@ -10,7 +10,7 @@ import pytest
 from lectern.db.conversations import SCHEMA as CONVERSATIONS
 from lectern.db.conversations import Conversations
 from lectern.db.feedback import SCHEMA, WORD_CHARS, Feedback, Verdict
-from lectern.export import backup
+from lectern.export import backup, restore
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
@@ -71,11 +71,11 @@ def test_a_copy_of_the_library_has_it_and_replaces_none(tmp_path: Path) -> None:
     talk, (first, second) = answers(here.database, "Who?", "When?")
     here.feedback.give(first, Verdict(False, "no date"))
     backup.write_copy(here, tmp_path / "copy.lectern")
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     assert there.feedback.of(talk) == {first: Verdict(False, "no date")}
     there.feedback.give(first, Verdict(True))
     there.feedback.give(second, Verdict(True))
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     assert there.feedback.of(talk) == {first: Verdict(True), second: Verdict(True)}
     here.close()
     there.close()

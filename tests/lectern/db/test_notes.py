@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lectern.db.notes import SCHEMA, Note, Notes
-from lectern.export import backup
+from lectern.export import backup, restore
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Source
@@ -128,7 +128,7 @@ def test_library_copy_has_notes_with_citations_and_replaces_none(
     keep_answer(here)
     here.notes.edit(here.notes.all()[0].id, "Ada [1].")
     backup.write_copy(here, tmp_path / "copy.lectern")
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     (note,) = there.notes.all()
     assert (note.text, note.question, note.edited) == (
         "Ada [1].",
@@ -137,5 +137,5 @@ def test_library_copy_has_notes_with_citations_and_replaces_none(
     )
     assert {source.file_id for source in note.sources} == {file.id for file in there.files.all()}
     there.notes.edit(note.id, "Mine.")
-    backup.read_copy(there, tmp_path / "copy.lectern")
+    restore.read_copy(there, tmp_path / "copy.lectern")
     assert texts(there.notes) == ["Mine."]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lectern.db.prompt_versions import EDITABLE, SCHEMA, PromptVersions, WordingError, built_in, check, fits
-from lectern.export.backup import read_copy, write_copy
+from lectern.export.backup import write_copy
+from lectern.export.restore import read_copy
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask, Retrieval
@@ -203,7 +204,7 @@ def test_refining_says_the_new_words_on_its_own_and_in_a_chat(tmp_path: Path) ->
     library.close()
 
 
-def test_a_copy_of_the_library_brings_the_versions_along(tmp_path: Path) -> None:
+def test_a_copy_brings_prompts_along_only_on_request(tmp_path: Path) -> None:
     library = library_of(tmp_path / "one", ScriptedLLM())
     library.prompts.save("text_qa", QA)
     write_copy(library, tmp_path / "copy.lectern")
@@ -211,8 +212,10 @@ def test_a_copy_of_the_library_brings_the_versions_along(tmp_path: Path) -> None
     other = Library(tmp_path / "two", embedder=HashEmbedding())
     other.prompts.save("generation", ("Say: {query_str}",))
     read_copy(other, tmp_path / "copy.lectern")
+    assert other.prompts.in_use("text_qa").built_in
+    read_copy(other, tmp_path / "copy.lectern", prompts=True)
     assert other.prompts.in_use("text_qa").texts == QA
     assert other.prompts.in_use("generation").texts == ("Say: {query_str}",)
-    read_copy(other, tmp_path / "copy.lectern")
+    read_copy(other, tmp_path / "copy.lectern", prompts=True)
     assert len(other.prompts.history("text_qa")) == 2
     other.close()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lectern.export.backup import read_copy, write_copy
+from lectern.export.backup import write_copy
+from lectern.export.restore import read_copy
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
