@@ -20,6 +20,7 @@ RagError
 │   ├── DimensionError
 │   ├── UnknownDocumentError
 │   └── DamagedStoreError
+│       └── DamagedTextError          the text of one document
 ├── EmbeddingError                text could not be turned into vectors
 └── LLMError                      the language model did not answer
     ├── LLMUnavailableError           no server at the address
@@ -185,6 +186,17 @@ class UnknownDocumentError(StoreError):
 
 
 class DamagedStoreError(StoreError): ...
+
+
+class DamagedTextError(DamagedStoreError):
+    """`document_id`: whose stored text or passages are not what was stored."""
+
+    def __init__(self, document_id: str) -> None:
+        super().__init__(
+            f"The stored text of the document {document_id!r} is damaged.",
+            hint="Read the document again from its original file, and check the disk.",
+        )
+        self.document_id = document_id
 
 
 class EmbeddingError(RagError): ...

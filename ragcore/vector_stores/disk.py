@@ -15,14 +15,15 @@ and processes.
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ragcore.errors import DimensionError
-from ragcore.schema import Vector, Vectors
+from ragcore.schema import NodeWithScore, Vector, Vectors
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
@@ -39,12 +40,14 @@ from ragcore.vector_stores.search import (
     terms_version,
     unit_query,
 )
-from ragcore.vector_stores.sql_store import Incoming, TableStore, copies_from, words_of
+from ragcore.vector_stores.sql_rows import NOT_AS_STORED
+from ragcore.vector_stores.sql_store import DamagedWordsError, Incoming, TableStore, copies_from, words_of
 from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
-SCHEMA = TABLES + POSTINGS_SCHEMA
+logger = logging.getLogger(__name__)
 
+SCHEMA = TABLES + POSTINGS_SCHEMA
 
 LATER = ""  # instead of the version of the rules: the words are not collected yet
 COPIED = 200  # documents of another store copied in one transaction
@@ -93,6 +96,14 @@ class DiskStore(TableStore[DiskIndex]):
         every = source.documents()
         for start in range(0, len(every), COPIED):
             self._put_all(copies_from(source, every[start : start + COPIED]))
+
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
+        try:
+            return super().keyword_search(query, top_k, scope)
+        except DamagedWordsError:
+            with self._database.transaction() as db:
+                self._drop_damaged_terms(db, self._index_now(db))
+            return super().keyword_search(query, top_k, scope)
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.in_transaction
@@ -266,7 +277,7 @@ class DiskStore(TableStore[DiskIndex]):
                 if len(incoming) == 1
                 else words_of(node for each in incoming for node in each.nodes)
             )
-            self._add_terms(db, index, words, first_rows[0])
+            self._change_terms(db, index, lambda: self._add_terms(db, index, words, first_rows[0]))
 
     def _remove(self, db: sqlite3.Connection, index: DiskIndex, document_id: str) -> int | None:
         """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for
@@ -278,7 +289,8 @@ class DiskStore(TableStore[DiskIndex]):
         if not rows:
             return None
         first_row, first_slot, passages = rows[0]
-        self._postings.remove(db, index.id_, range(first_row, first_row + passages))
+        rows = range(first_row, first_row + passages)
+        self._change_terms(db, index, lambda: self._postings.remove(db, index.id_, rows))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
             db.execute(
@@ -337,6 +349,19 @@ class DiskStore(TableStore[DiskIndex]):
     ) -> None:
         for contents in words:
             self._postings.insert(db, index.id_, contents, first_row)
+
+    def _change_terms(self, db: sqlite3.Connection, index: DiskIndex, change: Callable[[], None]) -> None:
+        """`change` the words. Damaged ones are dropped instead, so that the next search collects them
+        again."""
+        try:
+            change()
+        except NOT_AS_STORED:
+            self._drop_damaged_terms(db, index)
+
+    def _drop_damaged_terms(self, db: sqlite3.Connection, index: DiskIndex) -> None:
+        logger.warning("the words of %s are damaged, and are collected again", self._name)
+        self._drop_terms(db, index)
+        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (LATER, new_stamp(), index.id_))
 
     def _drop_terms(self, db: sqlite3.Connection, index: DiskIndex) -> None:
         db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # the FTS5 table of earlier versions
@@ -417,7 +442,7 @@ class DiskStore(TableStore[DiskIndex]):
             (new_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
         )
         if index.passages:
-            self._postings.compact(db, index.id_)
+            self._change_terms(db, index, lambda: self._postings.compact(db, index.id_))
 
 
 def _stack(parts: Sequence[Vectors], dimension: int | None) -> Vectors:

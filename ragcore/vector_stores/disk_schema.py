@@ -42,6 +42,7 @@ CREATE TABLE IF NOT EXISTS documents (
     passages INTEGER NOT NULL,
     checksum INTEGER,               -- CRC-32 of the bytes of its vectors; NULL in earlier versions
     damaged INTEGER NOT NULL DEFAULT 0,  -- 1: its vectors have changed on the disk, and must be replaced
+    content INTEGER,                -- CRC-32 of what is read of it; NULL in earlier versions
     UNIQUE (index_id, id)
 );
 CREATE INDEX IF NOT EXISTS documents_by_slot ON documents (index_id, first_slot);

@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS documents (
     added REAL NOT NULL,
     first_row INTEGER NOT NULL,
     passages INTEGER NOT NULL,
+    content INTEGER,                -- CRC-32 of what is read of it; NULL in earlier versions
     UNIQUE (index_id, id)
 );
 """

@@ -11,12 +11,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragcore.errors import DamagedTextError
 from ragcore.schema import PLAIN, Document, IndexNode, Page, RelatedNodeInfo, Template, TextNode
 from ragcore.sql.base import Connection
 from ragcore.vector_stores.validation import metadata_json
 
 PASSAGES_PER_STATEMENT = 500
 RUNS_PER_STATEMENT = 50
+# What reading a row raises that is not what was stored.
+NOT_AS_STORED = (DamagedTextError, zlib.error, ValueError, LookupError, TypeError, OverflowError)
 BLOCK = 4000  # characters of text compressed together: few enough to unpack for one passage
 FIRST_BLOCK = 16_384  # the size in the first version, whose rows do not name it
 
@@ -37,7 +40,8 @@ CREATE TABLE IF NOT EXISTS passages (
     metadata TEXT,                  -- NULL: the document's
     hidden TEXT,                    -- NULL: the document's hidden metadata keys and template
     links TEXT,                     -- NULL: the passages before and after it in the document
-    length REAL                     -- of its embedding before scaling; NULL: 1
+    length REAL,                    -- of its embedding before scaling; NULL: 1
+    checksum INTEGER                -- CRC-32 of what is read of it; NULL in earlier versions
 );
 CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
 CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
@@ -67,6 +71,7 @@ def passage_fields(
 ) -> Iterator[tuple[object, ...]]:
     """The row of each passage from the column `id` on. `lengths` are those of the embeddings."""
     text, before = document.text, None
+    document_id = document.id_
     own_metadata = metadata_json(document.metadata)
     for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
         start, end = node.start_char_idx, node.end_char_idx
@@ -77,44 +82,85 @@ def passage_fields(
             node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
         )
         neighbours_only = neighbours_only and node.related is None and not isinstance(node, IndexNode)
+        hidden = None if _hides_the_same(node, document) else json.dumps(_hidden_keys(node))
+        links = None if neighbours_only else json.dumps(_links(node))
+        encoded = _bytes(node.text)
+        neighbours = (node.prev_id, node.next_id) if links is None else (None, None)
+        checksum = _checksum(
+            document_id, node.id_, start, end, metadata, hidden, links, *neighbours, text=encoded
+        )
         yield (
             node.id_,
             start,
             end,
-            None if exact else _bytes(node.text),
+            None if exact else encoded,
             None if metadata == own_metadata else metadata,
-            None if _hides_the_same(node, document) else json.dumps(_hidden_keys(node)),
-            None if neighbours_only else json.dumps(_links(node)),
+            hidden,
+            links,
             None if length == 1.0 else length,
+            checksum,
         )
         before = node.id_
 
 
+def checksum_of_document(id_: str, name: str, metadata: str, layout: str, text: str) -> int:
+    """CRC-32 of what is read of a document."""
+    return _checksum(id_, name, metadata, layout, text=_bytes(text))
+
+
 def document_at(db: Connection, row: Any) -> Document:
-    layout = json.loads(row["layout"])
-    return Document(
-        text=_texts(db, {row["seq"]: layout}, [(row["seq"], 0, row["characters"])])[0],
-        id_=row["id"],
-        metadata=json.loads(row["metadata"]),
-        pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
-        page_word=layout["page_word"],
-        excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
-        excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
-        template=_template(layout["hidden"]),
-    )
+    """DamagedTextError."""
+    try:
+        layout = json.loads(row["layout"])
+        text = _texts(db, {row["seq"]: layout}, [(row["seq"], 0, row["characters"])])[0]
+        stored = checksum_of_document(row["id"], row["name"], row["metadata"], row["layout"], text)
+        if row["content"] not in (None, stored):
+            raise DamagedTextError(row["id"])
+        return Document(
+            text=text,
+            id_=row["id"],
+            metadata=json.loads(row["metadata"]),
+            pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
+            page_word=layout["page_word"],
+            excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
+            excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
+            template=_template(layout["hidden"]),
+        )
+    except NOT_AS_STORED as error:
+        raise DamagedTextError(row["id"]) from error
 
 
-def passages_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
-    """The passages of these rows, by row, without embeddings."""
+def passages_at(db: Connection, rows: Sequence[int], damaged: set[str] | None = None) -> dict[int, TextNode]:
+    """The passages of these rows, by row, without embeddings. With `damaged`, damaged passages are missing in
+    the result, and the ids of their documents are added to it. DamagedTextError without."""
     nodes: dict[int, TextNode] = {}
     for start in range(0, len(rows), PASSAGES_PER_STATEMENT):
-        nodes |= _some_at(db, rows[start : start + PASSAGES_PER_STATEMENT])
+        some = rows[start : start + PASSAGES_PER_STATEMENT]
+        try:
+            nodes |= _some_at(db, some)
+        except NOT_AS_STORED:
+            for row in some:
+                try:
+                    nodes |= _some_at(db, [row])
+                except NOT_AS_STORED as error:
+                    document_id = _document_of(db, row)
+                    if damaged is None:
+                        raise DamagedTextError(document_id) from error
+                    damaged.add(document_id)
     return nodes
+
+
+def _document_of(db: Connection, row: int) -> str:
+    found = db.execute(
+        "SELECT d.id FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row = ?", (row,)
+    ).fetchone()
+    return str(found["id"]) if found else ""
 
 
 def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     records = db.execute(
         "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
+        " p.checksum,"
         " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
         " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS "
         "before,"
@@ -131,6 +177,7 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     texts = {row["row"]: text for row, text in zip(cut, stretches, strict=True)}
     nodes: dict[int, TextNode] = {}
     for row in records:
+        _compare(row, texts)
         hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["layout"]]["hidden"]
         links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
         index_id = links[4] if len(links) > 4 else None
@@ -155,6 +202,31 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
             **stands_for,
         )
     return nodes
+
+
+def _compare(row: Any, texts: Mapping[int, str]) -> None:
+    """DamagedTextError for a passage with another checksum. `texts` are those of rows without text."""
+    if row["checksum"] is None:
+        return
+    neighbours = (row["before"], row["after"]) if row["links"] is None else (None, None)
+    actual = _checksum(
+        row["document_id"],
+        row["id"],
+        row["first_char"],
+        row["end_char"],
+        row["metadata"],
+        row["hidden"],
+        row["links"],
+        *neighbours,
+        text=_bytes(texts[row["row"]]) if row["text"] is None else row["text"],
+    )
+    if actual != row["checksum"]:
+        raise DamagedTextError(row["document_id"])
+
+
+def _checksum(*parts: str | int | None, text: bytes) -> int:
+    head = "\0".join(["" if part is None else str(part) for part in parts])
+    return zlib.crc32(text, zlib.crc32(_bytes(head)))
 
 
 def length_of(row: Any) -> float:

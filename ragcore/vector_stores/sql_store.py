@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ragcore.errors import DamagedStoreError, UnknownDocumentError
+from ragcore.errors import DamagedStoreError, DamagedTextError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
 from ragcore.sql.base import Connection, Database
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
@@ -20,7 +21,9 @@ from ragcore.vector_stores.bm25_index import Postings
 from ragcore.vector_stores.postings_codec import Contents, contents_of
 from ragcore.vector_stores.search import passage_terms, query_terms, unit_query
 from ragcore.vector_stores.sql_rows import (
+    NOT_AS_STORED,
     blocks_of,
+    checksum_of_document,
     document_at,
     layout_of,
     length_of,
@@ -31,10 +34,18 @@ from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
 BATCH = 500  # passages read at a time
-PASSAGE = "row, document, id, first_char, end_char, text, metadata, hidden, links, length"
+PASSAGE = "row, document, id, first_char, end_char, text, metadata, hidden, links, length, checksum"
 OF_INDEX = "index_id = (SELECT id FROM indexes WHERE name = ?)"
 
 T = TypeVar("T")
+
+
+class DamagedWordsError(DamagedStoreError):
+    def __init__(self, index: str) -> None:
+        super().__init__(
+            f"The words of the index {index!r} are damaged.",
+            hint="Build the index again from its documents, and check the disk.",
+        )
 
 
 @dataclass(frozen=True)
@@ -66,11 +77,13 @@ class Incoming:
     def columns(self) -> dict[str, object]:
         """The row in `documents`, without its positions."""
         columns = {name.rstrip("_"): value for name, value in asdict(self.stored).items()}
-        return {
-            **columns,
-            "metadata": metadata_json(self.document.metadata),
-            "layout": layout_of(self.document),
-        }
+        metadata, layout, document = (
+            metadata_json(self.document.metadata),
+            layout_of(self.document),
+            self.document,
+        )
+        content = checksum_of_document(document.id_, self.stored.name, metadata, layout, document.text)
+        return {**columns, "metadata": metadata, "layout": layout, "content": content}
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
@@ -165,6 +178,12 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors,
         shape (n, d)."""
 
+    @cached_property
+    def damaged_texts(self) -> set[str]:
+        """The ids of documents in which damage was found since this was cleared. Searches leave damaged
+        passages out."""
+        return set()
+
     def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         return self.prepare_upsert(document, nodes)()
 
@@ -185,7 +204,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
-            return document_at(db, self._document_row(db, document_id))
+            row = self._document_row(db, document_id)
+            with self._note_damage():
+                return document_at(db, row)
 
     def documents(self) -> list[StoredDocument]:
         with self._database.snapshot() as db:
@@ -199,8 +220,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
             passages = self._within(db, index, Scope(node_ids=ids)) if index and ids else []
             if index is None or not passages:
                 return []
-            nodes = passages_at(db, [passage["row"] for passage in passages])
-            for passage, vector in zip(*self._vectors_of(db, index, passages), strict=True):
+            nodes = passages_at(db, [passage["row"] for passage in passages], self.damaged_texts)
+            intact = [passage for passage in passages if passage["row"] in nodes]
+            for passage, vector in zip(*self._vectors_of(db, index, intact), strict=True):
                 nodes[passage["row"]].embedding = vector * np.float32(length_of(passage))
             by_id = {node.id_: node for node in nodes.values()}
             return [by_id[id_].copy() for id_ in ids if id_ in by_id]
@@ -245,7 +267,10 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
             if index is None:
                 return []
             among = None if scope == EVERYTHING else self._rows_within(db, index, scope)
-            hits = self._postings.search(db, index.id_, terms, top_k, among)
+            try:
+                hits = self._postings.search(db, index.id_, terms, top_k, among)
+            except NOT_AS_STORED as error:
+                raise DamagedWordsError(self._name) from error
             return self._with_scores(db, [row for row, _ in hits], [score for _, score in hits])
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
@@ -305,7 +330,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
             ((seq, *block) for block in incoming.blocks),
         )
         db.executemany(
-            f"INSERT INTO passages ({PASSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO passages ({PASSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             ((row, seq, *values) for row, values in enumerate(incoming.passages, first_row)),
         )
         return int(first_row)
@@ -355,11 +380,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         for seq in documents:
             with self._database.snapshot() as db:  # ended before the caller works on these passages
                 row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
-                nodes = (
-                    passages_at(db, range(row["first_row"], row["first_row"] + row["passages"]))
-                    if row
-                    else {}
-                )
+                rows = range(row["first_row"], row["first_row"] + row["passages"]) if row else range(0)
+                with self._note_damage():
+                    nodes = passages_at(db, rows)
             yield from nodes.values()
 
     def _all_passages(self, db: Connection, index_id: int) -> Iterator[tuple[int, TextNode]]:
@@ -369,10 +392,23 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         )
         for first_row, passages in documents.fetchall():
             for start in range(first_row, first_row + passages, BATCH):
-                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
+                rows = range(start, min(start + BATCH, first_row + passages))
+                yield from passages_at(db, rows, self.damaged_texts).items()
 
     def _with_scores(
         self, db: Connection, rows: Sequence[int], scores: Iterable[float]
     ) -> list[NodeWithScore]:
-        nodes = passages_at(db, rows)
-        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
+        nodes = passages_at(db, rows, self.damaged_texts)
+        return [
+            NodeWithScore(nodes[row], float(score))
+            for row, score in zip(rows, scores, strict=True)
+            if row in nodes
+        ]
+
+    @contextmanager
+    def _note_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except DamagedTextError as error:
+            self.damaged_texts.add(error.document_id)
+            raise

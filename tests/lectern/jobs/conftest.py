@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ragcore.sql.postgres import PostgresDatabase
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests import postgres
 from tests.databases import KINDS, opening
+from tests.lectern.jobs.hijacking import Attack, hijack
 from tests.lectern.jobs.libraries import Clock, small_passages
 
 
@@ -55,3 +57,8 @@ def new_process() -> Iterator[None]:
     end_readers()
     yield
     end_readers()
+
+
+@pytest.fixture
+def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Attack:
+    return partial(hijack, folder=tmp_path, monkeypatch=monkeypatch)

@@ -10,8 +10,6 @@ import platform
 import socket
 import subprocess
 import sys
-import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,64 +19,17 @@ from lectern.jobs.confinement import confines_files, describe_confinement, envir
 from lectern.jobs.landlock import landlock_version
 from lectern.jobs.reader_process import ReaderProcess
 from lectern.jobs.sandbox import draw_isolated, end_readers, read_isolated, start_reader, unpack_isolated
-from lectern.jobs.seccomp import can_refuse_calls
 from ragcore.errors import DamagedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr.tesseract import find_program
 from ragcore.readers.registry import read_file
-from ragcore.schema import Document
+from tests.lectern.jobs.hijacking import Attack, filtered, landlocked, read, secret
 from tests.making import MAKERS, make_any, make_pdf, make_text, make_zip
 from tests.needs import needs_tesseract
 
 SIGNALS_ARE_SCOPED = landlock_version() >= 6
-landlocked = pytest.mark.skipif(not confines_files(), reason="this kernel has no Landlock")
-filtered = pytest.mark.skipif(not can_refuse_calls(), reason="the calls of this system are not known")
-
-# What each attack begins with: libc, its error as the result, and the file's own place.
-PRELUDE = """\
-import ctypes, errno, json, os, socket, struct, sys
-from pathlib import Path
-from ragcore.schema import Document
-libc = ctypes.CDLL(None, use_errno=True)
-def outcome(result):
-    return "done" if result >= 0 else errno.errorcode[ctypes.get_errno()]
-def opened(path, flags=os.O_RDONLY):
-    return outcome(libc.open(os.fsencode(str(path)), flags, 0o600))
-"""
-
-Attack = Callable[[str], Document]
-
 
 pytestmark = pytest.mark.usefixtures("new_process")
-
-
-@pytest.fixture
-def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Attack:
-    """Runs code in the process that reads, as what took over its reader of plain text, and gives what it
-    answers."""
-
-    def run(code: str) -> Document:
-        folder = tmp_path / "start"
-        folder.mkdir(exist_ok=True)
-        body = textwrap.indent(PRELUDE + code, "    ")
-        (folder / "sitecustomize.py").write_text(
-            f"import ragcore.readers.text as reader\ndef read(path, options):\n{body}\nreader.read = read\n"
-        )
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path(__file__).parents[3])]))
-        return read(make_text(tmp_path / "evil.txt", "words"))
-
-    return run
-
-
-def read(path: Path) -> Document:
-    options = ReadOptions(path.name, max_text_chars=1_000_000)
-    return read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
-
-
-def secret(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("secret")
-    return path
 
 
 @landlocked
