@@ -182,6 +182,7 @@ class Ask:
     file_ids: tuple[str, ...] | None = None  # None asks all documents
     extractive: bool = False  # answer without the language model
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
+    node_scores: tuple[float | None, ...] = ()  # of these passages, by the search that found them
     retrieval: Retrieval = Retrieval()
     reading: Reading = "best"
 
@@ -207,7 +208,7 @@ class Ask:
     def from_json(cls, text: str) -> Ask:
         """The JSON of earlier versions has fewer fields."""
         values = json.loads(text)
-        for name in ("file_ids", "node_ids"):
+        for name in ("file_ids", "node_ids", "node_scores"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         return cls(**values | {"retrieval": Retrieval(**values.get("retrieval", {}))})

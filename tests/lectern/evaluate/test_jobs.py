@@ -173,7 +173,7 @@ def test_a_stopped_run_goes_on_where_it_was(open_library: Callable[..., Library]
     first, go_on = threading.Event(), threading.Event()
 
     def reply(call: LLMCall) -> str:
-        if call.prompt.name == "text_qa" and not first.is_set():
+        if call.prompt.name == "chat_text_qa" and not first.is_set():
             first.set()
             assert go_on.wait(20)
         return "YES"
