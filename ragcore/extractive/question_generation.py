@@ -1,7 +1,6 @@
 """Questions that a text answers: "Rain is wet because ..." gives "Why is rain wet?"
 
-They are made of whole sentences of prose only, because the words of menus, captions and tables make no
-sensible question. Further questions are about its headings and keywords, in the language of the text.
+Further questions are about its headings and keywords, in the language of the text.
 """
 
 from __future__ import annotations
@@ -58,10 +57,12 @@ def questions_in(text: str, whole: str = "") -> Iterator[str]:
 
 
 def questions_of_sentences(text: str, whole: str = "") -> Iterator[AnsweredQuestion]:
-    """Like `questions_in`, without questions about headings and keywords."""
+    """Like `questions_in`, but only of whole sentences of prose: the words of a heading, a menu, a caption or a
+    table make no sensible question."""
     seen: set[str] = set()
+    spoken = language_of(whole or text)
     for question in _of_sentences(text, whole):
-        if question.text not in seen and _is_short(question.text):
+        if question.text not in seen and _is_short(question.text) and is_prose(question.sentence, spoken):
             seen.add(question.text)
             yield question
 
@@ -106,27 +107,24 @@ def language_of(text: str) -> str:
 
 
 def _of_sentences(text: str, whole: str) -> Iterator[AnsweredQuestion]:
-    quotes, spoken = quotes_in(text, number=0), language_of(whole or text)
+    quotes = quotes_in(text, number=0)
     for lead in dict.fromkeys(quote.lead for quote in quotes if quote.lead):
         if _QUESTION.search(lead):
-            yield from _as_written(lead, text, spoken)
+            yield from _as_written(lead, text)
     known = frozenset(_SMALL.findall(whole or text))
     for quote in quotes:
         if question := _QUESTION_AT_START.match(quote.text):
-            yield from _as_written(question.group(), text, spoken)
-        elif quote.bullet is None and is_prose(quote.text, spoken):
-            generated = question_for(quote.text, known)
-            if generated and stands_in(generated, quote.text):
-                yield AnsweredQuestion(generated, quote.text)
+            yield from _as_written(question.group(), text)
+        elif generated := question_for(quote.text, known):
+            yield AnsweredQuestion(generated, quote.text)
 
 
-def _as_written(question: str, text: str, spoken: str) -> Iterator[AnsweredQuestion]:
-    """The question, if it is a whole sentence and begins a line. In a paragraph it is often rhetorical."""
+def _as_written(question: str, text: str) -> Iterator[AnsweredQuestion]:
+    """The question, if it begins a line. Inside a paragraph it is often rhetorical."""
     labelled = _LABEL.match(question)
     question = question[labelled.end() :] if labelled else question
     first_words = r"\s+".join(map(re.escape, question.split()[:4]))
     heads_a_line = re.search(rf"^[\W\d_]*(?:{_LABEL_WORD}[\W\d]+)?{first_words}", text, re.MULTILINE)
-    written = in_ordinary_case(question, text)
-    is_aside = _ASIDE.search(question) or depends_on_context(question)
-    if heads_a_line and not is_aside and is_prose(written, spoken):
-        yield AnsweredQuestion(written, question)
+    if heads_a_line and not _ASIDE.search(question) and not depends_on_context(question):
+        written = in_ordinary_case(question, text)
+        yield AnsweredQuestion(written, written)
