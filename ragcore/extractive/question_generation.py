@@ -57,7 +57,7 @@ def questions_in(text: str, whole: str = "") -> Iterator[str]:
 
 
 def questions_of_sentences(text: str, whole: str = "") -> Iterator[AnsweredQuestion]:
-    """Like `questions_in`, but only of whole sentences of prose: the words of a heading, a menu, a caption or a
+    """Like `questions_in`, but only of whole sentences of prose. The words of a menu, a caption or a
     table make no sensible question."""
     seen: set[str] = set()
     spoken = language_of(whole or text)
