@@ -177,7 +177,7 @@ def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
     reading = llm.read(case.question, case.passages)
     return Reply(
         reading.outcome,
-        join_quotes([*reading.quotes, *reading.further]),
+        join_quotes(reading.quotes),
         [quote.text for quote in reading.best_first],
     )
 

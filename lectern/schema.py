@@ -210,6 +210,7 @@ class Ask:
     file_ids: tuple[str, ...] | None = None  # None asks all documents
     extractive: bool = False  # answer without the language model
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
+    node_scores: tuple[float | None, ...] = ()  # of these passages, by the search that found them
     retrieval: Retrieval = Retrieval()
     reading: Reading = "best"
 

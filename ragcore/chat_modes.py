@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 
 from ragcore.chat_engine.base import ChatEngine, get_memory
@@ -16,10 +17,7 @@ from ragcore.prompts.wording import (
     CONDENSE_QUESTION,
     CONTEXT_CHAT,
     REACT,
-    REFINE,
     SIMPLE_CHAT,
-    TEXT_QA,
-    TREE_SUMMARIZE,
     in_chat,
 )
 from ragcore.query_engine.retriever import NodePostprocessor, RetrieverQueryEngine
@@ -106,12 +104,20 @@ def chat_engine(
 
 def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
     """The prompts of the mode's answers. The system prompt comes before them; agents add it themselves."""
-
+    current = override_prompts(wording)
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):
-        return override_prompts(wording)
+        return current
+    prompts = replace(in_conversation(current), simple=wording.get(SIMPLE_CHAT.name, SIMPLE_CHAT))
+    if mode is ChatMode.CONDENSE_QUESTION:
+        return prompts
+    return replace(prompts, text_qa=wording.get(CONTEXT_CHAT.name, CONTEXT_CHAT))
 
-    def current(prompt: Prompt) -> Prompt:
-        return wording.get(prompt.name, prompt)
 
-    answer = in_chat(current(TEXT_QA)) if mode is ChatMode.CONDENSE_QUESTION else current(CONTEXT_CHAT)
-    return Prompts(answer, in_chat(current(REFINE)), in_chat(current(TREE_SUMMARIZE)), current(SIMPLE_CHAT))
+def in_conversation(prompts: Prompts) -> Prompts:
+    """The prompts of answers from passages as steps of a conversation: the system prompt comes first."""
+    return replace(
+        prompts,
+        text_qa=in_chat(prompts.text_qa),
+        refine=in_chat(prompts.refine),
+        summary=in_chat(prompts.summary),
+    )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from lectern.ask.per_document import AnswerPerDocument
 from lectern.ask.read_everything import ReadEverything
 from lectern.schema import Ask
-from ragcore.chat_modes import chat_engine
+from ragcore.chat_modes import chat_engine, in_conversation
 from ragcore.embeddings.base import Embedder
 from ragcore.extractive.small_talk import reply_to
 from ragcore.llms.base import LLM
@@ -23,7 +23,7 @@ from ragcore.postprocessor.whole_lists import WholeLists
 from ragcore.prompts.prompt import Prompt
 from ragcore.query_engine.retriever import RetrieverQueryEngine, run_postprocessors
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import ResponseMode, override_prompts
+from ragcore.response_synthesizers.modes import Prompts, ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.fixed import AllPassages, ChosenPassages
@@ -55,7 +55,7 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
-        return RetrievalPlan(ChosenPassages(index, ask.node_ids), (WholeLists(index),))
+        return RetrievalPlan(ChosenPassages(index, ask.node_ids, ask.node_scores), (WholeLists(index),))
     options = ask.retrieval
     chosen_later = bool(options.reranker) or options.diverse
     hybrid = HybridRetriever(
@@ -100,10 +100,12 @@ def answer(
     if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
         return AnswerStream(piece for piece in (reply,))
     if ask.reading == "everything":
-        reading = _query_engine(ask, llm, plan, wording).stream_query(ask.question)
+        reading = _query_engine(ask, llm, plan, override_prompts(wording or {})).stream_query(ask.question)
         return ReadEverything(reading, ResponseMode(ask.response_mode), ask.question)
     if ask.chat_mode is None:
-        return _query_engine(ask, llm, plan, wording).stream_query(ask.question)
+        # The model is sent what the first message of a chat would send, so that both give the same answer.
+        prompts = in_conversation(override_prompts(wording or {}))
+        return _query_engine(ask, llm, plan, prompts, system_prompt).stream_query(ask.question)
     engine = chat_engine(
         ask.chat_mode,
         llm=llm,
@@ -118,9 +120,9 @@ def answer(
 
 
 def _query_engine(
-    ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None
+    ask: Ask, llm: LLM, plan: RetrievalPlan, prompts: Prompts, system_prompt: str = ""
 ) -> RetrieverQueryEngine:
-    synthesizer = Synthesizer(llm, ask.response_mode, override_prompts(wording or {}))
+    synthesizer = Synthesizer(llm, ask.response_mode, prompts, system_prompt=system_prompt)
     return RetrieverQueryEngine(plan.retriever, synthesizer, plan.postprocessors)
 
 
@@ -133,7 +135,8 @@ def answer_each(
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerPerDocument:
     """Begins to ask each of the documents. `files` are their names by id; `plan_of` plans for one id."""
-    return AnswerPerDocument(ask.question, files, lambda id_: _query_engine(ask, llm, plan_of(id_), wording))
+    prompts = override_prompts(wording or {})
+    return AnswerPerDocument(ask.question, files, lambda id_: _query_engine(ask, llm, plan_of(id_), prompts))
 
 
 class TopK(BaseNodePostprocessor):

@@ -105,7 +105,7 @@ def rows_that_answer(
         yield divider + cited
         divider = "\n\n"
     if not divider:
-        yield "\n\n".join(best_replies(closest)) or in_language_of(question, NOTHING_FOUND)
+        yield "\n\n".join(best_replies(closest, question)) or in_language_of(question, NOTHING_FOUND)
 
 
 def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +23,13 @@ from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.follow_up import depends_on_context
-from ragcore.extractive.question_generation import language_of, questions_of_sentences
+from ragcore.extractive.question_generation import (
+    AnsweredQuestion,
+    language_of,
+    prose_sentences,
+    questions_of_sentences,
+    stands_in,
+)
 from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
@@ -42,7 +48,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAMPLE_QUESTIONS = app_folder() / "sample" / "questions.jsonl"
-RULES = 5  # version of the rules below; suggestions of another version are replaced
+RULES = 6  # version of the rules below; suggestions of another version are replaced
 MAX_SUGGESTIONS = 4  # from as many of the newest documents
 MAX_RANK = 3  # of a passage of the question's own document in a search for the question
 MAX_TRIED = 6  # questions per document that are searched for
@@ -251,7 +257,7 @@ class Suggestions:
             yield Candidate(wish, document)
 
     def _by_model(self, llm: LLM, document: str) -> Iterator[Candidate]:
-        """A model's questions about a passage of the document."""
+        """A model's questions about a passage of the document, whose words stand in one of its sentences."""
         from ragcore.llms.base import LLMCall
         from ragcore.llms.call_queue import in_background
         from ragcore.prompts.prompt import Passage
@@ -259,6 +265,9 @@ class Suggestions:
 
         prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
         passage = max(_passages(self._store, document, MODEL_PASSAGES), key=lambda node: len(node.text))
+        sentences = list(prose_sentences(passage.text))
+        if not sentences:
+            return
         call = LLMCall(
             prompt, {"context_str": (Passage(passage.text),), "num_questions": str(MODEL_QUESTIONS)}
         )
@@ -268,9 +277,10 @@ class Suggestions:
         except LLMError as error:
             logger.info("no suggestions from the model: %s", error)  # the rules need no model
             return
-        yield from (
-            Candidate(line, document) for line in parse_list(reply) if line.endswith(("?", "？", "؟"))
-        )
+        for line in parse_list(reply):
+            is_question = line.endswith(("?", "？", "؟"))
+            if is_question and any(stands_in(line, sentence) for sentence in sentences):
+                yield Candidate(line, document)
 
     def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
         """Whether it is short, retrieves its own document, and, without a model, has an answer there."""
@@ -321,7 +331,8 @@ def sample_candidates(store: Store) -> Iterator[Candidate]:
 def candidates(store: Store, document_id: str) -> list[str]:
     """Questions that are clear without the document. Those with its most frequent words come first."""
     nodes, text = _passages(store, document_id, MAX_PASSAGES), text_of_passages(store, document_id)
-    questions = dict.fromkeys(chain.from_iterable(clear_questions(node.text, text) for node in nodes))
+    clear = chain.from_iterable(clear_questions(node.text, text) for node in nodes)
+    questions = dict.fromkeys(question.text for question in clear)
     return sorted(questions, key=lambda each: -_mean_count(each, text))
 
 
@@ -330,11 +341,13 @@ def text_of_passages(store: Store, document_id: str) -> str:
     return " ".join(" ".join(node.text for node in _passages(store, document_id, MAX_PASSAGES)).split())
 
 
-def clear_questions(passage: str, text: str) -> Iterator[str]:
+def clear_questions(passage: str, text: str) -> Iterator[AnsweredQuestion]:
     """Questions that sentences of a passage answer, and that are clear without it. `text`: of its
     document."""
-    questions = map(_without_heading, islice(questions_of_sentences(passage, text), MAX_PER_PASSAGE))
-    return (question for question in questions if _is_clear(question, text))
+    for answered in islice(questions_of_sentences(passage, text), MAX_PER_PASSAGE):
+        question = _without_heading(answered.text)
+        if _is_clear(question, text):
+            yield replace(answered, text=question)
 
 
 def _without_heading(question: str) -> str:

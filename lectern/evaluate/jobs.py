@@ -23,9 +23,14 @@ from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
 from ragcore.evaluation.question_generation import generate_questions, source_of
-from ragcore.evaluation.question_sets import Question
+from ragcore.evaluation.question_sets import ExpectedSource, Question
+from ragcore.extractive.question_generation import prose_sentences
+from ragcore.llms.base import LLM
+from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
 from ragcore.schema import Outcome, TextNode
+from ragcore.text.quote_places import place_of
+from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +175,7 @@ class EvaluationJobs:
         questions = (
             _questions_by_rule(self._library, nodes)
             if extractive
-            else generate_questions(nodes, llm, wording)
+            else _questions_by_model(self._library, nodes, llm, wording)
         )
         texts: set[str] = set()
         for question in questions:
@@ -259,8 +264,7 @@ def retrieved_passages(
     with_pages = any(source.pages for source in question.expected)
     passages = []
     for source in sources:
-        pages = library.store.document(source.file_id).pages if with_pages else ()
-        labels = tuple(page.label for page in pages if page.start < source.end and source.start < page.end)
+        labels = page_labels(library.store, source.file_id, source.start, source.end) if with_pages else ()
         if not labels and source.page_label:
             labels = (source.page_label,)
         text = source.text[:TEXT_CHARS]
@@ -268,6 +272,20 @@ def retrieved_passages(
             RetrievedPassage(source.file_name, source.start, source.end, text, labels, source.score)
         )
     return passages
+
+
+def page_labels(store: Store, document_id: str, start: int, end: int) -> tuple[str, ...]:
+    """The labels of the pages that these characters of a document are on."""
+    pages = store.document(document_id).pages
+    return tuple(page.label for page in pages if page.start < end and start < page.end)
+
+
+def expected_source(store: Store, node: TextNode, sentence: str = "") -> ExpectedSource:
+    """The passage, with the page of this sentence of it; without a sentence, with all its pages."""
+    start = node.start_char_idx or 0
+    first, last = place_of(sentence, node.text) or (0, len(node.text))
+    labels = page_labels(store, str(node.ref_doc_id), start + first, start + last)
+    return replace(source_of(node), pages=labels)
 
 
 def _judge(
@@ -289,6 +307,18 @@ def _judge(
     return scores, {name: result.feedback or "" for name, result in results.items()}
 
 
+def _questions_by_model(
+    library: Library, nodes: Iterable[TextNode], llm: LLM, wording: Prompt
+) -> Iterator[Question]:
+    """The model's questions about passages with a sentence of prose, as menus and tables give no sensible
+    ones."""
+    for node in nodes:
+        if any(prose_sentences(node.text)):
+            expected = (expected_source(library.store, node),)
+            for question in generate_questions([node], llm, wording):
+                yield replace(question, expected=expected)
+
+
 def _questions_by_rule(library: Library, nodes: Iterable[TextNode]) -> Iterator[Question]:
     """The questions that sentences answer: first one per passage, then the others."""
     texts, others = dict[str, str](), list[Question]()
@@ -297,8 +327,8 @@ def _questions_by_rule(library: Library, nodes: Iterable[TextNode]) -> Iterator[
         if document not in texts:
             texts[document] = text_of_passages(library.store, document)
         found = [
-            Question(text, expected=(source_of(node),))
-            for text in clear_questions(node.text, texts[document])
+            Question(answered.text, expected=(expected_source(library.store, node, answered.sentence),))
+            for answered in clear_questions(node.text, texts[document])
         ]
         yield from found[:1]
         others += found[1:]

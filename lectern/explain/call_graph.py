@@ -62,6 +62,11 @@ class Call:
         False  # whether the numbers of tokens are, because the server of the model did not report them
     )
 
+    @property
+    def changed_answer(self) -> bool:
+        """Whether its reply differs from the answer that it was asked to improve."""
+        return bool(self.inputs) and any(piece.kind != "same" for piece in self.changes)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -42,6 +42,7 @@ class Window:
     spans: tuple[Span, ...]
     segments: tuple[Segment, ...]
     pages: str  # the labels of its first and last page, "2–3"; "" without pages
+    page_word: str = "page"  # or slide, sheet, chapter, message
 
 
 def window(store: Store, document_id: str, at: int, *, size: int = WINDOW_CHARS) -> Window:
@@ -57,7 +58,9 @@ def window(store: Store, document_id: str, at: int, *, size: int = WINDOW_CHARS)
     pages = (document.page_at(at) for at in (start, end - 1))
     labels = dict.fromkeys(page.label for page in pages if page)
     segments = cut(document.text, spans, start, end)
-    return Window(start, end, len(document.text), len(ids), spans, segments, "–".join(labels))
+    return Window(
+        start, end, len(document.text), len(ids), spans, segments, "–".join(labels), document.page_word
+    )
 
 
 def find(text: str, words: str, after: int = 0) -> int | None:

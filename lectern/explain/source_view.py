@@ -13,7 +13,7 @@ from lectern.library import Library
 from lectern.schema import Source
 from ragcore.errors import InputError, StoreError, UnknownDocumentError
 from ragcore.schema import Document
-from ragcore.text.quote_places import first_place, place_of, quoted_from
+from ragcore.text.quote_places import first_place, place_of, quoted_from, quoted_places
 from ragcore.vector_stores.base import Store
 
 if TYPE_CHECKING:
@@ -196,11 +196,15 @@ def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.
 
 
 def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:
-    """The sources, each with the page of the first sentence that the answer quotes from it."""
+    """The sources, each with the page of the first sentence that the answer cites it for, in any words."""
     quoted, document_of = quoted_from(answer), cache(store.document)
 
     def locate(source: Source) -> Source:
-        place = first_place(quoted.get(source.number, ()), source.text) if source.page_label else None
+        if not source.page_label:
+            return source
+        place = first_place(quoted.get(source.number, ()), source.text)
+        if place is None:
+            place = next((start for start, _ in quoted_places(answer, source.number, source.text)), None)
         if not place:  # None, or the beginning of the passage
             return source
         return replace(source, page_label=_part(source, place, len(source.text), document_of).page_label)

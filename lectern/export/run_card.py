@@ -165,11 +165,13 @@ def _with_code_name(names: Mapping[str, str], name: str) -> str:
 def _settings(run: _Run) -> list[tuple[str, str]]:
     """The fields of the ask that have a value, and the models that answered. They contain no keys."""
     fields = _flatten(asdict(run.message.ask or Ask(run.question)))
+    # Scores are below the passages, and the question is the title.
+    not_listed = ("question", "node_scores")
     names = _field_names(run.voice.say)
     rows = [
         (names.get(name, name), _value(name, value, run.voice))
         for name, value in fields
-        if name != "question"
+        if name not in not_listed
     ]
     calls = run.trace.spans("llm") if run.trace is not None else []
     models = dict.fromkeys(

@@ -280,6 +280,12 @@ class Files(Tables):
         query = "SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id"
         return {row["id"]: row["name"] for row in self._read(query)}
 
+    def page_word(self, name: str) -> str:
+        """The word for a part of the newest file with this name, "page" or "slide", say; "page" without such
+        a file."""
+        query = "SELECT page_word FROM files WHERE lower(name) = lower(?) ORDER BY added DESC, id LIMIT 1"
+        return next((str(row["page_word"]) for row in self._read(query, name)), "page")
+
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
             return find_row(db, file_id, self._clock())

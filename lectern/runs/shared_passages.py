@@ -19,19 +19,23 @@ class SharedPassages:
         self._library = library
         self._conversation_id = conversation_id
         self._lock = threading.Lock()
-        self._node_ids: Future[tuple[str, ...]] = Future()
+        self._sources: Future[Sequence[Source]] = Future()
 
     def add_to(self, ask: Ask) -> Ask:
-        """The ask with exactly these passages. A RagError of the retrieval is raised for each answer."""
+        """The ask with exactly these passages and their scores, which weigh in an answer that quotes. A
+        RagError of the retrieval is raised for each answer."""
         with self._lock:
-            if not self._node_ids.done():
+            if not self._sources.done():
                 try:
-                    self._node_ids.set_result(
-                        tuple(source.node_id for source in self._read() or self._retrieve(ask))
-                    )
+                    self._sources.set_result(self._read() or self._retrieve(ask))
                 except RagError as error:
-                    self._node_ids.set_exception(error)
-        return replace(ask, node_ids=self._node_ids.result())
+                    self._sources.set_exception(error)
+        sources = self._sources.result()
+        return replace(
+            ask,
+            node_ids=tuple(source.node_id for source in sources),
+            node_scores=tuple(source.score for source in sources),
+        )
 
     def _read(self) -> Sequence[Source]:
         question = self._library.conversations.messages(self._conversation_id)[:1]

@@ -256,14 +256,20 @@ def left_out(rows: int) -> str:
 
 def part(page_word: str, label: str) -> str:
     """A place in a document: "p. 4", "slide 3"."""
-    words: Mapping[str, Callable[[], str]] = {
-        "page": lambda: _("p. {label}"),
-        "slide": lambda: _("slide {label}"),
-        "sheet": lambda: _("sheet {label}"),
-        "chapter": lambda: _("chapter {label}"),
-        "message": lambda: _("message {label}"),
+    patterns = part_patterns()
+    return patterns.get(page_word, patterns["part"]).format(label=label)
+
+
+def part_patterns() -> Mapping[str, str]:
+    """The words for a place in a document, by what its parts are."""
+    return {
+        "page": _("p. {label}"),
+        "slide": _("slide {label}"),
+        "sheet": _("sheet {label}"),
+        "chapter": _("chapter {label}"),
+        "message": _("message {label}"),
+        "part": _("part {label}"),
     }
-    return words.get(page_word, lambda: _("part {label}"))().format(label=label)
 
 
 def seconds(number: float) -> str:

@@ -46,7 +46,8 @@ from ragcore.prompts.prompt import (
 )
 from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.key_phrases import keywords, rephrase, title
-from ragcore.text.quotable_sentences import distinct, join_quotes, quotes_in
+from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes_in
+from ragcore.text.quotable_units import LISTED
 from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
@@ -292,7 +293,7 @@ class ExtractiveLLM(LLM):
         """An answer from the results of tools: all sentences if they are few, and refusals unchanged."""
         answers = [passage for passage in observed if not is_refusal(passage.text)]
         if not answers and observed:
-            best = best_replies([passage.text for passage in observed])
+            best = best_replies([passage.text for passage in observed], query)
             return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
         quotes = candidates(answers)
         return (
@@ -336,14 +337,21 @@ def _answer(query: str, reading: Reading) -> Answer:
         case "answer":
             return Answer(join_quotes(reading.quotes), "answer")
         case "closest":
-            # One paragraph for each heading of a passage, because this is no continuous text.
-            parts = [
-                groupby(part, lambda quote: (quote.passage, quote.lead))
-                for part in (reading.quotes, reading.further)
-            ]
-            paragraphs = [join_quotes(list(quotes)) for part in parts for _, quotes in part]
+            places = groupby(reading.quotes, lambda quote: quote.passage)
+            paragraphs = [_paragraph(list(quotes)) for _, quotes in places]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")
+
+
+def _paragraph(quotes: Sequence[Quote]) -> str:
+    """The quotes of one passage. What stands below another heading is no continuous text, so it begins a
+    line."""
+    text = ""
+    for _, below in groupby(quotes, lambda quote: quote.lead):
+        ends_with_list = LISTED.match(text.rpartition("\n")[2]) is not None
+        line = "\n\n" if ends_with_list else "  \n"
+        text += (line if text else "") + join_quotes(list(below))
+    return text
 
 
 def _summary(text: str) -> Answer:

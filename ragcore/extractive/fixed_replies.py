@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ragcore.text.keywords import content_words
+from ragcore.text.keywords import content_words, words
 from ragcore.text.language import SMALL_WORDS, language_of
 
 Wordings = Mapping[str, str]  # by ISO 639-1 code
+
+MAX_PLACES = 3  # of closest passages
 
 CLOSEST: Wordings = {
     "en": "Closest passages:",
@@ -144,8 +146,10 @@ def is_closest(text: str) -> bool:
     return without_heading(text) != text
 
 
-def best_replies(texts: Sequence[str]) -> list[str]:
+def best_replies(texts: Sequence[str], question: str = "") -> list[str]:
     """The replies that answer; if none does, the closest passages below one heading, or else the first reply.
+
+    Of the places of several replies with closest passages, those with most words of the question are taken.
 
     >>> best_replies(["I found nothing about this in your documents.", "The rent is 900 euros. [2]"])
     ['The rent is 900 euros. [2]']
@@ -153,7 +157,17 @@ def best_replies(texts: Sequence[str]) -> list[str]:
     if answers := [text for text in texts if not is_refusal(text)]:
         return answers
     closest = [text for text in texts if is_closest(text)]
-    return [*closest[:1], *map(without_heading, closest[1:])] or list(texts[:1])
+    if len(closest) < 2:
+        return closest or list(texts[:1])
+    heading = closest[0].lstrip().partition("\n\n")[0]
+    places = dict.fromkeys(place for text in closest for place in without_heading(text).split("\n\n"))
+    first, *others = sorted(places, key=lambda place: -shared_words(question, place))[:MAX_PLACES]
+    return [f"{heading}\n\n{first}", *others]
+
+
+def shared_words(question: str, text: str) -> int:
+    """How many of the question's content words are in the text."""
+    return len({*content_words(question)} & {*words(text)})
 
 
 def is_refusal(text: str) -> bool:

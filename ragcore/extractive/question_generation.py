@@ -6,13 +6,17 @@ Further questions are about its headings and keywords, in the language of the te
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 from ragcore.extractive.follow_up import depends_on_context
 from ragcore.extractive.question_patterns import question_for
 from ragcore.text import language
 from ragcore.text.key_phrases import in_ordinary_case, is_distinctive, keywords
+from ragcore.text.keywords import content_words, words
+from ragcore.text.language import SMALL_WORDS
+from ragcore.text.prose import is_prose
 from ragcore.text.quotable_sentences import quotes_in
 
 MAX_TOPICS = 12
@@ -33,26 +37,56 @@ _ABOUT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A question, and the sentence of the text that answers it; or the question as it stands in the text."""
+
+    text: str
+    sentence: str
+
+
 def questions_in(text: str, whole: str = "") -> Iterator[str]:
     """The questions in the text, those that its sentences answer, then ones about its headings and keywords.
 
     Each names its topic and is unique. `whole`: the whole document, which shows the words that are no names.
     """
     about = _ABOUT[language_of(text)]
-    yield from _unique(chain(_of_sentences(text, whole), map(about.format, topics_in(text))))
+    answered = (question.text for question in _of_sentences(text, whole))
+    questions = dict.fromkeys(chain(answered, map(about.format, topics_in(text))))
+    yield from (question for question in questions if _is_short(question))
 
 
-def questions_of_sentences(text: str, whole: str = "") -> Iterator[str]:
-    """Like `questions_in`, without questions about headings and keywords."""
-    yield from _unique(_of_sentences(text, whole))
-
-
-def _unique(questions: Iterable[str]) -> Iterator[str]:
+def questions_of_sentences(text: str, whole: str = "") -> Iterator[AnsweredQuestion]:
+    """Like `questions_in`, but only of whole sentences of prose. The words of a menu, a caption or a
+    table make no sensible question."""
     seen: set[str] = set()
-    for question in questions:
-        if question not in seen and len(question.split()) <= MAX_WORDS:
-            seen.add(question)
+    spoken = language_of(whole or text)
+    for question in _of_sentences(text, whole):
+        if question.text not in seen and _is_short(question.text) and is_prose(question.sentence, spoken):
+            seen.add(question.text)
             yield question
+
+
+def _is_short(question: str) -> bool:
+    return len(question.split()) <= MAX_WORDS
+
+
+def prose_sentences(text: str) -> Iterator[str]:
+    """The whole sentences of prose of a text, without its headings, rows and items."""
+    language = language_of(text)
+    for quote in quotes_in(text, number=0):
+        if quote.bullet is None and is_prose(quote.text, language):
+            yield quote.text
+
+
+def stands_in(question: str, sentence: str) -> bool:
+    """Whether each word of the question that means something stands in the sentence.
+
+    >>> stands_in("When was the tower built?", "The tower was built in 1871.")
+    True
+    """
+    small = SMALL_WORDS.get(language.language_of(question), frozenset())
+    return {*content_words(question)} - small <= {*words(sentence)}
 
 
 def topics_in(text: str) -> Iterator[str]:
@@ -72,7 +106,7 @@ def language_of(text: str) -> str:
     return spoken if spoken in _ABOUT else "en"
 
 
-def _of_sentences(text: str, whole: str) -> Iterator[str]:
+def _of_sentences(text: str, whole: str) -> Iterator[AnsweredQuestion]:
     quotes = quotes_in(text, number=0)
     for lead in dict.fromkeys(quote.lead for quote in quotes if quote.lead):
         if _QUESTION.search(lead):
@@ -82,14 +116,15 @@ def _of_sentences(text: str, whole: str) -> Iterator[str]:
         if question := _QUESTION_AT_START.match(quote.text):
             yield from _as_written(question.group(), text)
         elif generated := question_for(quote.text, known):
-            yield generated
+            yield AnsweredQuestion(generated, quote.text)
 
 
-def _as_written(question: str, text: str) -> Iterator[str]:
+def _as_written(question: str, text: str) -> Iterator[AnsweredQuestion]:
     """The question, if it begins a line. Inside a paragraph it is often rhetorical."""
     labelled = _LABEL.match(question)
     question = question[labelled.end() :] if labelled else question
     first_words = r"\s+".join(map(re.escape, question.split()[:4]))
     heads_a_line = re.search(rf"^[\W\d_]*(?:{_LABEL_WORD}[\W\d]+)?{first_words}", text, re.MULTILINE)
     if heads_a_line and not _ASIDE.search(question) and not depends_on_context(question):
-        yield in_ordinary_case(question, text)
+        written = in_ordinary_case(question, text)
+        yield AnsweredQuestion(written, written)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.spelling_correction import correct_spelling
 from ragcore.extractive import features, weights
+from ragcore.extractive.closest_places import choose_places, likeliest_first
 from ragcore.extractive.contradictions import contradict
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.languages.quantities import lacks_number
@@ -38,24 +39,19 @@ from ragcore.text.quotable_sentences import (
 MAX_QUOTED = 3  # sentences of an answer
 ANSWER_MARGIN = 4.0  # maximum difference of log odds between the best sentence of an answer and another one
 ITEM_MARGIN = 2.0  # the same if the best one is a row or a list item, because its neighbours are similar
-NEXT_TO = (0, 1, -1)  # steps from one of the best two sentences to its quoted neighbours
-AROUND = (0, 1, -1, 2, -2)  # the same for further sentences
 MAX_SECTION = 400  # characters below one heading, up to which all of it is quoted
 _BETWEEN_CELLS = re.compile(r"; | \| ")
-MAX_CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`quotes` are the text to show, in order, empty if the outcome is "nothing". `candidates` are all
-    sentences, with their `log_odds` (n,), -inf if not measured. `further` are the quotes to show below the
-    closest passages."""
+    sentences, with their `log_odds` (n,), -inf if not measured."""
 
     outcome: Outcome
     quotes: list[Quote]
     candidates: Sequence[Quote]
     log_odds: npt.NDArray[np.float64]
-    further: Sequence[Quote] = ()
 
     @property
     def best_first(self) -> list[Quote]:
@@ -97,12 +93,9 @@ class Reader:
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         close = list(compress(quotes, log_odds >= fitted.closest))
         if self._is_any_close(question, close) or self._cannot_compare(question, quotes):
-            first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
-            everything = in_context(question, choose_closest(log_odds, quotes), quotes)
-            further = [quote for quote in everything if quote not in first]
-            return Reading(
-                "closest", first, quotes, log_odds, _likeliest_part_first(further, quotes, log_odds)
-            )
+            chosen = in_context(question, choose_places(question, log_odds, quotes), quotes)
+            shown = likeliest_first(question, chosen, quotes, log_odds)
+            return Reading("closest", shown, quotes, log_odds)
         return Reading("nothing", [], quotes, log_odds)
 
     def log_odds(
@@ -162,35 +155,6 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
     passage first. No heading is quoted with a sentence."""
     order = _best_first(log_odds, quotes)[:MAX_QUOTED]
     return _by_passage([row for row in order if log_odds[row] >= log_odds[order[0]] - behind], quotes)
-
-
-def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """Up to MAX_CLOSEST characters: the rows of the best two sentences and their neighbours, of the
-    beginnings of other passages, and of further sentences, two by two, with those around them. By passage,
-    best first."""
-    order = _best_first(log_odds, quotes)
-    closest = {quotes[row].passage for row in order[:2]}
-    beginnings: dict[int, int] = {}
-    for row, quote in enumerate(quotes):
-        if quote.passage not in closest and not features.is_fragment(quote):
-            beginnings.setdefault(quote.passage, row)
-    further = [
-        at for start in range(0, len(order), 2) for at in _around(order[start : start + 2], AROUND, quotes)
-    ]
-    chosen: list[int] = []
-    chars = 0
-    for at in dict.fromkeys([*_around(order[:2], NEXT_TO, quotes), *beginnings.values(), *further]):
-        length = len(quotes[at].text)
-        if not chosen or chars + length <= MAX_CLOSEST:
-            chosen.append(at)
-            chars += length
-    return _by_passage(chosen, quotes)
-
-
-def _around(rows: Sequence[int], steps: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The rows at these distances from `rows`, in the same passages."""
-    places = [(row, row + step) for step in steps for row in rows]
-    return [at for row, at in places if 0 <= at < len(quotes) and quotes[at].passage == quotes[row].passage]
 
 
 def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
@@ -255,16 +219,6 @@ def _by_words(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> li
         for row in table
         if len(tables) == 1 or not any(shared[row] < shared[other] for other in table)
     ]
-
-
-def _likeliest_part_first(
-    chosen: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]
-) -> list[Quote]:
-    """The quotes in parts, each below one heading, the part with the likeliest quote first."""
-    odds = dict(zip(quotes, log_odds.tolist(), strict=True))
-    parts = [list(part) for _, part in groupby(chosen, key=lambda quote: (quote.passage, quote.lead))]
-    parts.sort(key=lambda part: -max(odds.get(quote, -np.inf) for quote in part))
-    return [quote for part in parts for quote in part]
 
 
 def _follows(row: int, quotes: Sequence[Quote]) -> bool:

@@ -86,16 +86,16 @@ def combine_answers(
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
     nothing = bool(texts) and all(is_refusal(text) and not is_closest(text) for text in texts)
     if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
-        pieces = at_once(_join_quotations(texts))
+        pieces = at_once(_join_quotations(texts, query.query_str))
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
         pieces = synthesizer.answer_from(passages, query.query_str, extra)
     return AnswerStream(stream_in(step, count_calls(step, pieces)), sources, trace=step, extra=extra)
 
 
-def _join_quotations(texts: Sequence[str]) -> str:
+def _join_quotations(texts: Sequence[str], question: str) -> str:
     """Each quotation once, or the first answer if there is none."""
-    best = best_replies(texts)
+    best = best_replies(texts, question)
     quoting = [text for text in best if CITATION.search(text)]
     return "\n\n".join(dict.fromkeys(quoting or best[:1]))
 

@@ -11,19 +11,23 @@ from ragcore.vector_stores.base import Store
 
 
 class ChosenPassages(BaseRetriever):
-    """These passages of a store, in this order, without a score. The span notes missing ids as `gone`."""
+    """These passages of a store, in this order, with these scores. The span notes missing ids as `gone`.
+
+    Without `scores`, or with fewer of them, a passage has none.
+    """
 
     name = "chosen"
 
-    def __init__(self, store: Store, node_ids: Sequence[str]) -> None:
+    def __init__(self, store: Store, node_ids: Sequence[str], scores: Sequence[float | None] = ()) -> None:
         self._store = store
         self._node_ids = list(dict.fromkeys(node_ids))
+        self._scores = dict(zip(node_ids, scores, strict=False))
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         nodes = self._store.nodes(self._node_ids)
         existing = {node.id_ for node in nodes}
         step.note(gone=[id_ for id_ in self._node_ids if id_ not in existing])
-        return [NodeWithScore(node) for node in nodes]
+        return [NodeWithScore(node, self._scores.get(node.id_)) for node in nodes]
 
 
 class AllPassages(BaseRetriever):

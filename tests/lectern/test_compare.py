@@ -144,7 +144,7 @@ def test_answers_are_written_at_the_same_time(opened: Callable[[LLM | None], Lib
 
 def test_an_answer_that_fails_leaves_the_others_alone(opened: Callable[[LLM | None], Library]) -> None:
     def reply(call: LLMCall) -> str:
-        if call.prompt.name.startswith("tree"):
+        if "tree_summarize" in call.prompt.name:
             raise LLMTimeoutError("The model was silent for 1 s.", hint="Try again.")
         return "Ada. [1]"
 
@@ -191,7 +191,7 @@ def test_running_answer_cannot_be_retried_but_another_one_can(
 ) -> None:
     neighbour, go_on = threading.Event(), threading.Event()
     library = opened(
-        Gated(lambda call: (neighbour if call.prompt.name.startswith("tree") else go_on).wait(20))
+        Gated(lambda call: (neighbour if "tree_summarize" in call.prompt.name else go_on).wait(20))
     )
     runs = AnswerRuns(library)
     conversation_id = runs.compare(asks("compact", "tree_summarize"))
@@ -251,3 +251,61 @@ def test_answer_of_a_killed_process_is_interrupted_and_retried(
     again = library.conversations.message(second.id)
     assert again is not None
     assert (again.state, ids(again)) == ("done", ids(question))
+
+
+QUESTION = "How many days may a guest stay?"
+HOUSE_RULES = (
+    "A guest may stay in the house for up to 60 days.",
+    "Guests are listed at the gate.",
+    "A day guest may use the pool. Days are counted from noon.",
+    "The stay of a contractor is limited by the manager.",
+)
+
+
+def take_in_rules(library: Library) -> None:
+    for number, text in enumerate(HOUSE_RULES):
+        node = TextNode(
+            text,
+            f"rule{number}",
+            {"file_name": f"{number}.txt"},
+            embedding=library.embedder.embed_query(text),
+        )
+        library.store.upsert(Document(text, f"d{number}", {"file_name": f"{number}.txt"}), [node])
+
+
+def chat_answer(library: Library, runs: AnswerRuns, question: str) -> Message:
+    conversation_id = library.conversations.create().id
+    assert runs.start(conversation_id, Ask(question)).wait(30)
+    return library.conversations.messages(conversation_id)[-1]
+
+
+@pytest.mark.parametrize(
+    "question", [QUESTION, "Who built the tower?", "Is the pool heated?", "How long may a contractor stay?"]
+)
+def test_compact_quotes_what_the_chat_quotes(question: str, opened: Callable[[LLM | None], Library]) -> None:
+    library = opened(None)
+    take_in_rules(library)
+    runs = AnswerRuns(library)
+    chat = chat_answer(library, runs, question)
+    _, compact = compared(library, runs, [Ask(question, chat_mode=None)])
+    assert ids(compact) == ids(chat)
+    assert [source.score for source in compact.sources] == [source.score for source in chat.sources]
+    assert compact.text == chat.text
+    assert runs.retry(compact.id).wait(30)
+    again = library.conversations.message(compact.id)
+    assert again is not None
+    assert again.text == chat.text
+
+
+def test_compact_sends_a_model_what_the_chat_sends(opened: Callable[[LLM | None], Library]) -> None:
+    llm = ScriptedLLM(lambda call: "Up to 60 days. [1]")
+    library = opened(llm)
+    answers = library.settings.answers.model_copy(update={"system_prompt": "Be brief."})
+    library.update_settings(library.settings.model_copy(update={"answers": answers}))
+    runs = AnswerRuns(library)
+    chat = chat_answer(library, runs, QUESTION)
+    _, compact = compared(library, runs, [Ask(QUESTION, chat_mode=None)])
+    assert compact.text == chat.text
+    first, second = llm.calls
+    assert str(second.messages) == str(first.messages)
+    assert "Be brief." in str(second.messages)

@@ -47,7 +47,9 @@ def map_passage(request: Request) -> Response:
         return refusal(404, "This passage no longer exists.", "Draw the map again.")
     node = nodes[0]
     name, page = str(node.metadata.get("file_name", "")), str(node.metadata.get("page_label") or "")
-    return JSONResponse({"name": name, "page": page, "text": node.text[:TOOLTIP_CHARS]})
+    page_word = str(node.metadata.get("page_word", "page"))
+    text = node.text[:TOOLTIP_CHARS]
+    return JSONResponse({"name": name, "page": page, "page_word": page_word, "text": text})
 
 
 def _find_map(request: Request) -> EmbeddingMap | Response:

@@ -34,7 +34,8 @@ from lectern.ui.widgets.source_links import source_address, source_links
 from lectern.ui.widgets.streamed_text import StreamedText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
-from ragcore.extractive.fixed_replies import CLOSEST
+from ragcore.extractive.fixed_replies import CLOSEST, shared_words
+from ragcore.text.sentences import sentences
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -260,12 +261,13 @@ def _below(message: Message, *, last: bool) -> None:
 
 
 def _draw_text(message: Message, *, folds: bool) -> None:
-    """The text of an answer. If it `folds`, later paragraphs are in an expander."""
+    """The text of an answer. If it `folds`, later paragraphs are in an expander, but not the line with most
+    words of the question."""
     written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
     if message.facts is not None and message.facts.extractive:
         written = mark_unsure_rows(written)
     ends = accumulate(map(len, message.text.split("\n\n")))
-    visible = max(MIN_PARAGRAPHS, sum(end <= VISIBLE_CHARS for end in ends))
+    visible = max(MIN_PARAGRAPHS, sum(end <= VISIBLE_CHARS for end in ends), _matching_paragraph(message))
     paragraphs = written.split("\n\n")
     if not folds or len(paragraphs) <= visible:
         st.markdown(written)
@@ -273,6 +275,16 @@ def _draw_text(message: Message, *, folds: bool) -> None:
     st.markdown("\n\n".join(paragraphs[:visible]))
     with st.container(key=f"more_{message.id}"), st.expander(_("Show more"), type="compact"):
         st.markdown("\n\n".join(paragraphs[visible:]))
+
+
+def _matching_paragraph(message: Message) -> int:
+    """The number of the paragraph, from 1, whose line shares most words with the question."""
+    question = message.ask.question if message.ask else ""
+    shared = [
+        max(shared_words(question, line) for line in sentences(paragraph) or [""])
+        for paragraph in message.text.split("\n\n")
+    ]
+    return shared.index(max(shared)) + 1
 
 
 def _narrow_scope_line(message: Message) -> None:

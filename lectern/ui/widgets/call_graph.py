@@ -80,28 +80,29 @@ def summary(graph: CallGraph) -> str:
     >>> summary(CallGraph("none", "no_text", "", (), (), 0.1))
     'Found the passages; no answer was written.'
     """
-    number = len(graph.calls)
+    reading = [call for call in graph.calls if call.kind != "condense"]
+    number = len(reading)
     if not number:
         return _("Found the passages; no answer was written.")
     if graph.mode == "generation":
         return _("Answered without reading any passages.")
     if graph.shape == "rows":
-        return _describe_rows(graph.calls)
-    if number == 1 and graph.calls[0].model == EXTRACTIVE:
+        return _describe_rows(reading)
+    if number == 1 and reading[0].model == EXTRACTIVE:
         return _("Read all passages at once.")
     if graph.mode == "simple_summarize":
         return _("Put all passages into one call, shortened where needed.")
     if number == 1:
         return _("All passages fit into one question to the model.")
     if graph.shape == "tree":
-        groups = sum(call.level == 1 for call in graph.calls)
+        groups = sum(call.level == 1 for call in reading)
         text = ngettext(
             "Summarised the passages, then the summary.",
             "Summarised the passages in {groups} groups, then those summaries.",
             groups,
         )
         return text.format(groups=numeral(groups))
-    changed = sum(any(piece.kind != "same" for piece in call.changes) for call in graph.calls)
+    changed = sum(call.changed_answer for call in reading)
     calls = ngettext("{number} more call", "{number} more calls", number - 1).format(
         number=numeral(number - 1)
     )

@@ -128,6 +128,7 @@ def _current_source(file: FileRow, document: Document) -> Source:
         end=start + len(text),
         text=text,
         page_label=page.label if page else None,
+        page_word=document.page_word,
     )
 
 

@@ -64,19 +64,29 @@ def measurements(chosen: QuestionSet) -> None:
     _progress(runs)
     results = _runs_with_results(runs)
     if results:
-        st.header(_("Results"), anchor=False)
-        if chosen.origin == "documents":
-            st.caption(generation_caveat())
-        if is_small(chosen):
-            own_results(results[0].run)
-        elif sentence := found_sentence(results[0]):
-            st.markdown(sentence)
-        is_open = not is_small(chosen) or len(results) > 1
+        made = chosen.origin == "documents"
+        if made:
+            _made_results(results[0])
+        else:
+            st.header(_("Results"), anchor=False)
+            if is_small(chosen):
+                own_results(results[0].run)
+            elif sentence := found_sentence(results[0]):
+                st.markdown(sentence)
+        is_open = not made and (not is_small(chosen) or len(results) > 1)
         with st.container(key="more_figures"), st.expander(_("Figures"), type="compact", expanded=is_open):
             _table(results)
             _chart(results)
         _remove(results)
     comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results})
+
+
+def _made_results(measured: NamedRun) -> None:
+    """The results of questions made from the documents, in small letters: their good figures say little."""
+    sentence = found_sentence(measured)
+    name = _("The search finds its own sentences")
+    st.caption(f"**{name}** · {sentence}" if sentence else f"**{name}**")
+    st.caption(generation_caveat())
 
 
 def _default_setting() -> Setting:

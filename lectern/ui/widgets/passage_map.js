@@ -220,7 +220,9 @@ async function tell(map, row, x, y) {
     if (map.hover !== row) return;
     map.tip.hidden = false;
   }
-  const page = said.page ? ` · ${map.data.words.page.replace("{page}", () => said.page)}` : "";
+  const places = map.data.words.places;
+  const place = places[said.page_word] ?? places.part;
+  const page = said.page ? ` · ${place.replace("{label}", () => said.page)}` : "";
   map.tip.replaceChildren(element("b", "", said.name + page), element("span", "", said.text));
 }
 

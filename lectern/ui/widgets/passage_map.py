@@ -58,7 +58,7 @@ def passage_map() -> None:
                 "whole": _("Show all"),
                 "closer": _("Zoom in"),
                 "farther": _("Zoom out"),
-                "page": _("p. {page}"),
+                "places": labels.part_patterns(),
                 "gone": _("This passage no longer exists."),
                 "lost": _("The map could not be loaded. Reload the page."),
             },

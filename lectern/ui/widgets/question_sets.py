@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from lectern.db.evaluations import QuestionSet
-from lectern.ui import navigation, resources
+from lectern.ui import labels, navigation, resources
 from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
@@ -25,7 +25,9 @@ POLL_SECONDS = 1.0
 def question_set() -> QuestionSet | None:
     """Draws the chosen set with its actions. Returns None if there is none to measure."""
     evaluations, state = resources.library().evaluations, session()
-    sets = {question_set.id: question_set for question_set in evaluations.sets()}
+    # A person's own questions say how well it works for that person, so they come first.
+    by_origin = sorted(evaluations.sets(), key=lambda question_set: question_set.origin == "documents")
+    sets = {question_set.id: question_set for question_set in by_origin}
     if not sets:
         st.markdown(_("Ask questions whose answers you know, and see how often each setting finds them."))
         st.header(_("Questions"), anchor=False)
@@ -111,7 +113,10 @@ def _from_documents() -> None:
 
 def generation_caveat() -> str:
     """A caveat about questions generated from the documents."""
-    return _("Questions made from the documents use their words, so figures are higher than in real use.")
+    return _(
+        "Questions made from the documents use their words, so the figures are higher than in real use. "
+        "Only questions of your own tell how well your questions are answered."
+    )
 
 
 def _make(number: int) -> None:
@@ -317,9 +322,11 @@ def expected_answer(question: Question) -> str:
 
 
 def place_of(document: str, pages: tuple[str, ...]) -> str:
-    """ "handbook.pdf, p. 4", or "figures.xlsx, By year" if pages have names."""
-    word = f"{_('p.')} " if any(page.isdecimal() for page in pages) else ""
-    return f"{document}, {word}{', '.join(pages)}" if pages else document
+    """ "handbook.pdf, p. 4", "talk.pptx, slide 8" or "figures.xlsx, sheet By year"."""
+    if not pages:
+        return document
+    page_word = resources.library().files.page_word(document)
+    return f"{document}, {labels.part(page_word, ', '.join(pages))}"
 
 
 def _open_editor(question: Question) -> None:

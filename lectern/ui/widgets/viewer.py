@@ -89,7 +89,7 @@ def _controls(view: Window) -> None:
             args=(view.start + WINDOW_CHARS * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
         facts = [_("{first} to {last}% of the text").format(first=first, last=last)]
-        facts += [_("page {page}").format(page=label(view.pages))] if view.pages else []
+        facts += [label(labels.part(view.page_word, view.pages))] if view.pages else []
         st.caption(" · ".join([*facts, labels.count(view.passages, "passage")]), width="content")
         search_field(_("Search in this document"), "viewer_search", width=230, on_change=_search, args=(0,))
         if str(widget("viewer_search") or "").strip():
@@ -132,7 +132,8 @@ def _details(node: TextNode, view: Window) -> None:
         start, end = numeral(node.start_char_idx or 0), numeral(node.end_char_idx or 0)
         facts.append(_("characters {start} to {end}").format(start=start, end=end))
         if node.metadata.get("page_label"):
-            facts.append(_("page {page}").format(page=label(str(node.metadata["page_label"]))))
+            page_word = str(node.metadata.get("page_word", "page"))
+            facts.append(label(labels.part(page_word, str(node.metadata["page_label"]))))
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):

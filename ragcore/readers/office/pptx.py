@@ -41,12 +41,12 @@ def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
         losses = Losses()
         slides = list(_slides(parts))
+        first = _first_number(parts)
         pages = []
-        for number, slide in enumerate(slides, 1):
-            pages.append(
-                (str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip())
-            )
-            options.progress(number, len(slides))
+        for number, slide in enumerate(slides):
+            shapes = _slide(parts, slide, losses) if slide in parts else ()
+            pages.append((str(first + number), typography.plain(clean("\n\n".join(shapes))).strip()))
+            options.progress(number + 1, len(slides))
         metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
     text, spans = join_pages(pages)
     if not text:
@@ -59,15 +59,20 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _slides(parts: Package) -> Iterator[str]:
-    """The slides' parts in the order of the presentation."""
+    """The slides' parts in the order of the presentation; also those that a damaged file lacks, because they
+    count."""
     main = parts.main("ppt/presentation.xml", "a PowerPoint presentation")
     links = parts.links(main)
     for entry in parts.xml(main).iter():
         if local(entry) == "sldId":
             identities = (str(value) for key, value in entry.attrib.items() if str(key).endswith("}id"))
-            path = links.get(next(identities, ""), ("", ""))[1]
-            if path in parts:
-                yield path
+            yield links.get(next(identities, ""), ("", ""))[1]
+
+
+def _first_number(parts: Package) -> int:
+    """The number of the first slide, which a presentation can set: 0 for a title that is not counted."""
+    main = parts.xml(parts.main("ppt/presentation.xml", "a PowerPoint presentation"))
+    return whole(attribute(main, "firstSlideNum"), 1)
 
 
 def _slide(parts: Package, slide: str, losses: Losses) -> Iterator[str]:

@@ -196,6 +196,51 @@ def list_questions(text: str) -> list[str]:
     return candidates(store, "d")
 
 
+SCREENS_OF_LABELS = {
+    "en": (
+        "Operation\n\nF1 F2 F3 F4 F5 Reset filter sign?\n\nMENU  Timer  Filter\n\nClear all settings?",
+        "Press OK.\n\nGala evening\n\nP. Hartley & J. Quinn ?\n\nWho We Are ?\n\nGolden Age Gala.",
+    ),
+    "de": (
+        "Bedienung\n\nF1 F2 F3 F4 Filter zurücksetzen?\n\nMENÜ Anzeige Zurück?\n\nDer große Abend",
+        "Hr. Vogt & Fr. Lenz ?\n\nWer wir sind ?\n\nOK drücken.",
+    ),
+    "fr": (
+        "F1 F2 F3 Réinitialiser le filtre ?",
+        "MENU Retour ?\n\nQui nous sommes ?",
+    ),
+    "es": ("Uso\n\nF1 F2 F3 ¿Restablecer filtro?", "MENÚ Pantalla Atrás ?\n\nQuiénes somos ?"),
+    "zh": ("操作\n\nF1 F2 F3 复位 滤网？", "菜单 显示 返回？\n\n晚会\n\n王先生 李女士？"),
+}
+
+
+@pytest.mark.parametrize("text", SCREENS_OF_LABELS.values(), ids=list(SCREENS_OF_LABELS))
+def test_labels_and_captions_become_no_questions(text: tuple[str, ...]) -> None:
+    assert list_questions("\n\n".join(text)) == []
+
+
+def test_each_word_of_a_question_stands_in_one_sentence() -> None:
+    text = (
+        "Staff\n\nThe North Pier has 12 lamps. Every lamp of the North Pier burns oil. "
+        "The North Pier opened in 1871.\n\n"
+        "Board of the North Pier Chair Susan Lee The North Pier has 5 keepers.\n\n"
+        "Home | North Pier has 4 menus."
+    )
+    assert set(list_questions(text)) == {
+        "How many lamps does the North Pier have?",
+        "When did the North Pier open?",
+    }
+
+
+def test_a_models_question_without_a_sentence_is_dropped(open_library: Callable[..., Library]) -> None:
+    asked = "1. Who built the Penrose Tower?\n2. Why is the Penrose Tower famous with sailors?"
+    library = open_library(ScriptedLLM([asked]))
+    take_in(library, "tower.txt")
+    questions = generate_suggestions(library).questions
+    assert "Who built the Penrose Tower?" in questions
+    assert "Why is the Penrose Tower famous with sailors?" not in questions
+
+
 def test_long_or_passing_remarks_are_not_suggested() -> None:
     questions = list_questions(
         f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. "

@@ -20,7 +20,7 @@ from ragcore.errors import InputError, LLMTimeoutError
 from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from tests.making import make_pdf
+from tests.making import make_pdf, make_pptx
 
 TOWER = (
     "The tower was built by Ada Penrose in 1871, of granite. "
@@ -173,7 +173,7 @@ def test_a_stopped_run_goes_on_where_it_was(open_library: Callable[..., Library]
     first, go_on = threading.Event(), threading.Event()
 
     def reply(call: LLMCall) -> str:
-        if call.prompt.name == "text_qa" and not first.is_set():
+        if call.prompt.name == "chat_text_qa" and not first.is_set():
             first.set()
             assert go_on.wait(20)
         return "YES"
@@ -271,3 +271,28 @@ def test_a_bug_is_reported_and_nobody_waits_for_it(
     failed = ended(library, run)
     assert failed.problem is not None
     assert failed.problem.what == "This could not be finished."
+
+
+SLIDES = [(f"Part {number}", f"The harbour of Oldport has a quay number {number}.") for number in range(1, 8)]
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["by rule", "by a model"])
+def test_a_question_names_the_slides_of_its_answer(
+    open_library: Callable[..., Library], tmp_path: Path, *, written: bool
+) -> None:
+    question = "What did Dr Penrose recommend?"
+    library = open_library(ScriptedLLM(lambda call: question) if written else None)
+    make_pptx(tmp_path / "talk.pptx", [*SLIDES, ("The lamp", ADA), ("The end", "Thank you.")])
+    add(library, tmp_path / "talk.pptx", "talk.pptx")
+    made = EvaluationJobs(library).make_set("Mine", 1)
+    until(lambda: library.evaluations.sets()[0].state != "running")
+    (wanted,) = [one for one in library.evaluations.questions(made.id) if one.text == question]
+    ((document, pages),) = [(source.document, source.pages) for source in wanted.expected]
+    (file,) = library.files.all()
+    text = library.store.document(file.id)
+    reached = [
+        page.label for page in text.pages if wanted.expected[0].start <= page.start < wanted.expected[0].end
+    ]
+    assert document == "talk.pptx"
+    assert list(pages) == (reached if written else ["8"])
+    assert len(reached) > 1

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lectern.explain.call_graph import CallGraph, build_call_graph
-from lectern.ui.widgets.call_graph import _details, _subtitle
+from lectern.ui.widgets.call_graph import _details, _subtitle, summary
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_modes import chat_engine
 from ragcore.errors import LLMTimeoutError
@@ -300,3 +300,37 @@ def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(
     assert call.estimated == told.startswith("about")
     assert told in _subtitle(call).split(" · ")
     assert ("counted here" in str(_details(call)["figures"])) == call.estimated
+
+
+@given(
+    replies=st.lists(
+        st.sampled_from(["", "It rains.", "It snows.", "It rains and snows."]), min_size=2, max_size=6
+    )
+)
+@example(replies=["It rains.", "It snows.", "It rains."])
+def test_no_more_calls_changed_the_answer_than_read_on(replies: list[str]) -> None:
+    hits = passages(len(replies))
+    answer = Synthesizer(ScriptedLLM(replies), "refine").synthesize("What?", hits)
+    assert answer.trace is not None
+    graph = build_call_graph(answer.trace)
+    written = [reply for reply in replies if reply]
+    changed = sum(before != after for before, after in pairwise(written))
+    more = f"{len(replies) - 1} more call" + "s" * (len(replies) > 2)
+    told = f"Read on in {more}, {changed} of which changed the answer."
+    if not changed:
+        told = f"Read on in {more}, none of which changed the first answer."
+    assert summary(graph) == told
+    assert changed < len(graph.calls)
+
+
+def test_a_rewritten_question_is_no_call_that_read_on() -> None:
+    """One call condenses the question, one answers: nothing was read on."""
+    history = ChatMemoryBuffer(
+        messages=[ChatMessage(MessageRole.USER, "Hi"), ChatMessage(MessageRole.ASSISTANT, "Hello.")]
+    )
+    llm = ScriptedLLM(["Where does it rain?", "In Bergen. [1]"])
+    reply = chat_engine("condense_plus_context", llm=llm, retriever=Found(passages(1)), memory=history).chat(
+        "Where?"
+    )
+    assert reply.trace is not None
+    assert summary(build_call_graph(reply.trace)) == "All passages fit into one question to the model."

@@ -40,8 +40,26 @@ def graph(mode: str, shape: Shape, *calls: Call) -> CallGraph:
 
 
 def call(number: int, *, level: int = 1, changed: str = "", reply: str = "", model: str = "") -> Call:
+    """The first call writes the answer, each later one may change it."""
+    inputs = (number - 1,) if number > 1 else ()
     changes = (Piece("same", "It rains."), *((Piece("added", changed),) if changed else ()))
-    return Call(number, "answer", "", (), reply, 0, 0, 0.0, 0.0, level=level, changes=changes, model=model)
+    if not inputs:
+        changes = (Piece("added", "It rains."),)
+    return Call(
+        number,
+        "answer",
+        "",
+        (),
+        reply,
+        0,
+        0,
+        0.0,
+        0.0,
+        model=model,
+        inputs=inputs,
+        level=level,
+        changes=changes,
+    )
 
 
 CLOSEST = closest_passages("Who?", "Dogs need consent. [1]")

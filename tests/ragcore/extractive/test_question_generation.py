@@ -61,7 +61,7 @@ def test_question_comes_from_the_head_of_its_answer() -> None:
         "Where are the tickets sold?\nAt the lower station, from ten.\n\nThe rope is new. Who knows the "
         "price of ropes?"
     )
-    assert list(questions_of_sentences(faq)) == ["Where are the tickets sold?"]
+    assert [question.text for question in questions_of_sentences(faq)] == ["Where are the tickets sold?"]
 
 
 @pytest.mark.parametrize("label", ["Q: ", "Q1. ", "Question 12: ", "Frage: "])
