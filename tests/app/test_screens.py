@@ -177,7 +177,7 @@ class Walk:
         page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
         page.get_by_label("Address", exact=True).wait_for()
         page.get_by_text("More", exact=True).click()
-        page.get_by_label("Temperature", exact=True).wait_for()
+        page.get_by_label("Freedom of wording temperature", exact=True).wait_for()
         settled(page)
         self.look("settings")
         for name in ("answers", "reading", "privacy", "prompts"):
