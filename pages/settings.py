@@ -66,7 +66,7 @@ PARTS = {
     "answers": (_("Answers"), answers),
     "reading": (_("Reading files"), reading_settings),
     "privacy": (_("Privacy and keys"), privacy),
-    "prompts": (_("Prompts"), prompts),
+    "prompts": (_("Instructions"), prompts),
     "display": (_("Display"), display),
 }
 

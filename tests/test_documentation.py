@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation import DOCS, PAGES, README, ROOT
+from tests.documentation import DOCS, PAGES, README, ROOT, SCREENS, shown_pictures
 
+MOST_PICTURES = 24  # of the screens
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 
@@ -55,3 +56,9 @@ def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
             reached.add(page)
             coming += [file for file, _ in links(page) if file.suffix == ".md"]
     assert sorted(set(DOCS.rglob("*.md")) - reached) == []
+
+
+def test_docs_hold_the_pictures_that_a_page_shows_and_no_other() -> None:
+    shown = shown_pictures()
+    assert 0 < len(shown) <= MOST_PICTURES
+    assert sorted(SCREENS.iterdir()) == sorted(shown)

@@ -93,7 +93,7 @@ _NAME = re.compile(
 _PARTICULAR = re.compile(
     r"^\w+ \w+ the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) "
 )
-_SUMMARIES = {  # in the language of the document
+_SUMMARIES = {
     "en": "Summarise {}",
     "de": "Worum geht es in {}?",
     "fr": "De quoi parle {} ?",
@@ -315,6 +315,19 @@ def summary_request(name: str, others: Collection[str], language: str) -> str:
         if len(wish) <= MAX_CHARS and name not in others and quoted_names(wish, [name, *others]) == {name}:
             return wish
     return ""
+
+
+def summary_request_in(language: str, question: str) -> str:
+    """A request for a summary in this language; any other question as it is.
+
+    >>> summary_request_in("de", "Summarise Lease")
+    'Worum geht es in Lease?'
+    """
+    for request in _SUMMARIES.values():
+        before, after = request.split("{}")
+        if question.startswith(before) and question.endswith(after):
+            return _SUMMARIES[language].format(question.removeprefix(before).removesuffix(after))
+    return question
 
 
 def sample_candidates(store: Store) -> Iterator[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -17,6 +18,7 @@ from lectern.schema import AnswerFacts, Price, Reading, Source, State
 from lectern.ui.i18n import _, day, language, ngettext, numeral, translate
 
 EXCERPT_CHARS = 200
+LAST_CHARS = (8, 16)  # how much of a long name's end stays visible
 
 T = TypeVar("T")
 
@@ -66,14 +68,14 @@ def chat_modes() -> Mapping[str, Mode]:
             _("Step by step"),
             _(
                 "Thinks aloud, looks in your documents as often as it needs to, then answers. Slow, as "
-                "it takes several calls."
+                "the model is asked several times."
             ),
         ),
         "openai": Mode(
             _("Documents when needed"),
             _(
                 "The model decides for itself when to look in your documents. Needs a model that can "
-                "call functions."
+                "search by itself."
             ),
         ),
         "best": Mode(
@@ -88,8 +90,11 @@ def chat_modes() -> Mapping[str, Mode]:
 
 @_cache_by_language
 def response_modes() -> Mapping[str, Mode]:
+    """The response modes under their names in the literature, for the lab."""
     return {
-        "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
+        "compact": Mode(
+            _("Compact"), _("Gives the model as many passages at once as fit. The usual choice.")
+        ),
         "refine": Mode(
             _("Refine"),
             _("Reads one passage after another and improves the answer each time. Thorough but slow."),
@@ -100,11 +105,11 @@ def response_modes() -> Mapping[str, Mode]:
         ),
         "simple_summarize": Mode(
             _("Simple summarize"),
-            _("Shortens all passages to fit into one call. Quick, but may leave things out."),
+            _("Shortens all passages so that the model reads them at once. Quick, but may leave things out."),
         ),
         "accumulate": Mode(_("Accumulate"), _("Asks each passage separately and lists the answers.")),
         "compact_accumulate": Mode(
-            _("Compact accumulate"), _("Like Accumulate, with several passages in each call.")
+            _("Compact accumulate"), _("Asks several passages at a time and lists the answers.")
         ),
         "generation": Mode(
             _("Generation"),
@@ -112,6 +117,22 @@ def response_modes() -> Mapping[str, Mode]:
         ),
         "no_text": Mode(_("Passages only"), _("Finds the passages but writes no answer.")),
     }
+
+
+@_cache_by_language
+def plain_response_modes() -> Mapping[str, Mode]:
+    """The response modes under plain names, for everyday screens."""
+    names = {
+        "compact": _("All together"),
+        "refine": _("One after another"),
+        "tree_summarize": _("Summary of summaries"),
+        "simple_summarize": _("Short summary"),
+        "accumulate": _("Each by itself"),
+        "compact_accumulate": _("A few at a time"),
+        "generation": _("Without documents"),
+        "no_text": _("Passages only"),
+    }
+    return {name: Mode(names[name], mode.sentence) for name, mode in response_modes().items()}
 
 
 @_cache_by_language
@@ -202,6 +223,27 @@ def count(number: int, thing: str) -> str:
 def excerpt(text: str, chars: int = EXCERPT_CHARS) -> str:
     """The start of a question, for a line about it. A pasted question can be pages long."""
     return text if len(text) <= chars else f"{text[:chars].rstrip()}…"
+
+
+def name_parts(name: str) -> tuple[str, str]:
+    """The beginning of a name, which the style sheet shortens, and the end, which stays visible. A short name
+    has no beginning. Words that run from right to left stay in one part, as their letters join.
+
+    >>> name_parts("Annual report of the council 2024.pdf")
+    ('Annual report of the council', '\xa02024.pdf')
+    """
+    least, most = LAST_CHARS
+    if len(name) <= 2 * least:
+        return "", name
+    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in name):
+        return name, ""
+    cuts = [cut for cut in range(max(1, len(name) - most), len(name) - least + 1) if name[cut - 1].isalnum()]
+    # A gap between words is heard as one. A letter stays with its accent.
+    cut = next((cut for cut in reversed(cuts) if name[cut] in " _-"), None)
+    cut = cut or next((cut for cut in reversed(cuts) if not unicodedata.combining(name[cut])), None)
+    if cut is None:
+        return name, ""
+    return name[:cut], name[cut:].replace(" ", "\N{NO-BREAK SPACE}", 1 if name[cut] == " " else 0)
 
 
 def cut_at_word(text: str, chars: int) -> str:
@@ -334,9 +376,24 @@ def page(source: Source) -> str:
 
 
 def mode_label(name: str) -> str:
-    """The label of a chat mode or response mode."""
+    """The label of a chat mode or response mode in the lab."""
     mode = chat_modes().get(name) or response_modes().get(name)
     return mode.label if mode else name.replace("_", " ")
+
+
+def plain_mode_label(name: str) -> str:
+    """The label of a chat mode, or "All together (compact)" for a response mode."""
+    mode = plain_response_modes().get(name)
+    return f"{mode.label} ({field_name(name)})" if mode else mode_label(name)
+
+
+def with_field_name(text: str, field: str) -> str:
+    """Markdown of a label: plain words, and behind them in grey what the field calls it.
+
+    >>> with_field_name("Freedom of wording", "temperature")
+    'Freedom of wording :gray[temperature]'
+    """
+    return f"{text} :gray[{field}]"
 
 
 def caption(name: str) -> str:
@@ -427,7 +484,7 @@ def answer_facts(facts: AnswerFacts) -> str:
     parts = recording_note(facts)
     if facts.reading != "best":
         parts.append(readings()[facts.reading].label)
-    parts.append(mode_label(facts.mode))
+    parts.append(plain_mode_label(facts.mode))
     parts += cost_facts(facts)
     # "generation" finds passages but does not read them
     if facts.passages_used and facts.mode != "generation":

@@ -10,6 +10,7 @@ from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, Scalar
 from ragcore.text.code_fences import mark_fenced
+from ragcore.text.heading_words import heading_words
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
 PLAIN_TEXT = True
@@ -25,8 +26,9 @@ def read(path: Path, options: ReadOptions) -> Document:
     metadata: dict[str, Scalar] = {"file_name": options.name}
     if front := _FRONT.match(text):
         metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))
-    if "title" not in metadata and (heading := _FIRST_HEADING.search(text)):
-        metadata["title"] = heading[1]
+    titles = filter(None, map(heading_words, _FIRST_HEADING.findall(text)))
+    if "title" not in metadata and (title := next(titles, "")):
+        metadata["title"] = title
     return Document(with_tables_as_lines(_with_powers(text)), metadata=metadata)
 
 

@@ -3,6 +3,7 @@ test."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from lectern.indexes import Indexes
 from lectern.library import Library
 from lectern.schema import Kind
 from lectern.settings import AppSettings
+from tests.documentation import SCREENS
 
 if TYPE_CHECKING:
     from playwright._impl._api_structures import SetCookieParam
@@ -70,8 +72,21 @@ Look: TypeAlias = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--screens", action="store_true", default=False, help="write the pictures of docs/screens"
+        "--screens",
+        nargs="?",
+        const=SCREENS,
+        type=_outside_the_repository,
+        metavar="FOLDER",
+        help="write the pictures that the documentation shows, or those of all states to FOLDER",
     )
+
+
+def _outside_the_repository(folder: str) -> Path:
+    """So that the name of a test after the option is not taken for a folder for pictures."""
+    path = Path(folder).resolve()
+    if path.is_relative_to(ROOT):
+        raise argparse.ArgumentTypeError(f"{folder} is in the repository. Give a folder outside it.")
+    return path
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -410,15 +425,21 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
+@pytest.fixture(scope="session")
+def pictures(pytestconfig: pytest.Config) -> Path | None:
+    """The folder for pictures of the screens; None unless they are asked for."""
+    folder: Path | None = pytestconfig.getoption("--screens")
+    return folder
+
+
 @pytest.fixture
-def look(request: pytest.FixtureRequest, everything: bool) -> Iterator[Look]:
+def look(pictures: Path | None, everything: bool) -> Iterator[Look]:
     """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious
     on it."""
     from tests.app.looking import at_both_sizes
 
     found: list[str] = []
-    keep = request.config.getoption("--screens")
-    yield lambda page, name: found.extend(at_both_sizes(page, name, everything=everything, keep=keep))
+    yield lambda page, name: found.extend(at_both_sizes(page, name, everything=everything, pictures=pictures))
     assert not found, "\n".join(found)
 
 

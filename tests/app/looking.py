@@ -1,5 +1,4 @@
-"""What is seen of a screen: whether it fits its window, what axe-core finds on it, and its pictures for
-docs/screens."""
+"""What is seen of a screen: whether it fits its window, what axe-core finds on it, and its pictures."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from zlib import crc32
 
 from tests.app.conftest import until
+from tests.documentation import SCREENS, shown_pictures
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Size: TypeAlias = Literal["desktop", "phone"]
 Scheme: TypeAlias = Literal["light", "dark"]
 
-FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 WINDOWS: dict[Size, tuple[int, int]] = {"desktop": (1440, 900), "phone": (390, 844)}
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LARGEST = 250_000  # bytes of a picture
@@ -35,37 +34,44 @@ def looked_at(
     size: Size,
     *,
     everything: bool,
-    keep: bool,
+    pictures: Path | None,
     again: Callable[[], object] = lambda: None,
 ) -> list[str]:
     """What is wrong with the screen as it is, in light and in dark with `everything`, otherwise in one of
-    them. `keep`: its pictures go to docs/screens. `again` opens what closes itself in between."""
+    them. `pictures`: the folder for its pictures. `again` opens what closes itself in between."""
     page.mouse.move(0, 0)
     width = WINDOWS[size][0]
     needed = page.evaluate("document.documentElement.scrollWidth")
     found = [f"{name}: {needed} pixels wide, the window {width}"] if needed > width else []
-    looked = SCHEMES if everything or keep else (SCHEMES[crc32(name.encode()) % 2],)
+    looked = SCHEMES if everything or pictures else (SCHEMES[crc32(name.encode()) % 2],)
     for scheme in looked:
         if scheme == "dark":
             to_scheme(page, "dark")
             again()
         found += _lasting(page, f"{name}, {scheme}", ["color-contrast"] if scheme != looked[0] else [])
-        if keep:
-            _save(page, FOLDER / f"{name.replace(' ', '-')}-{size}-{scheme}.webp")
+        if pictures is not None:
+            path = pictures / f"{name.replace(' ', '-')}-{size}-{scheme}.webp"
+            if is_written(path):
+                _save(page, path)
     to_scheme(page, "light")
     return found
 
 
-def at_both_sizes(page: Page, name: str, *, everything: bool, keep: bool) -> list[str]:
+def is_written(picture: Path) -> bool:
+    """Whether this picture is wanted: in docs/screens only those that a page of the documentation shows."""
+    return picture.parent != SCREENS or picture in shown_pictures()
+
+
+def at_both_sizes(page: Page, name: str, *, everything: bool, pictures: Path | None) -> list[str]:
     """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a
     large window only its pictures are taken: what it shows is looked at on the small one."""
     before = page.viewport_size
     found: list[str] = []
     for size, (width, height) in WINDOWS.items():
-        if keep or size == "phone":
+        if pictures or size == "phone":
             page.set_viewport_size({"width": width, "height": height})
             page.wait_for_timeout(300)  # what is laid out anew moves for a moment
-            found += looked_at(page, name, size, everything=everything, keep=keep)
+            found += looked_at(page, name, size, everything=everything, pictures=pictures)
     if before:
         page.set_viewport_size(before)
     return found

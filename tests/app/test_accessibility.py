@@ -375,7 +375,7 @@ def test_phone_touch_reaches_all_of_settings_and_evaluate(page: Page, app: App, 
     page.goto(f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Other").click()
     page.get_by_text("More", exact=True).click()
-    page.get_by_label("Temperature", exact=True).wait_for()
+    page.get_by_label("Freedom of wording temperature", exact=True).wait_for()
     settled(page)
     assert page.evaluate(SMALL) == []
     for part in ("answers", "reading", "privacy", "prompts"):

@@ -229,7 +229,7 @@ def test_answer_in_another_mode_replaces_or_branches(page: Page, app: App, look:
     address = page.url
     choose_more(page, "Another kind of answer")
     choose_in(dialog(page), page, "Chat mode", "Documents each time")
-    choose_in(page.get_by_role("dialog"), page, "How to read the passages", "Accumulate")
+    choose_in(page.get_by_role("dialog"), page, "How to read the passages", "Each by itself")
     page.get_by_text("Asks each passage separately").wait_for()
     look(page, "other ways")
     button(page, "Replace this answer").click()
@@ -393,7 +393,7 @@ def test_citation_survives_reindex_and_rename_until_deletion(page: Page, empty_a
     page.get_by_label("Conversation name").press("Enter")
     button(page, "The lock").wait_for()
     page.goto(f"{empty_app.url}/settings?s=reading")
-    page.get_by_role("spinbutton", name="Length in tokens").fill("40")
+    page.get_by_role("spinbutton", name="Length of a passage in tokens").fill("40")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Rebuild the index (").click()
     page.get_by_text("The index has been rebuilt").wait_for()
@@ -462,7 +462,7 @@ def test_function_calling_model_searches_and_its_sources_open(
         connected(server, calls_functions=False)
         page.goto(f"{app.url}/chat")
         page.locator(".st-key-mode_popover button").first.click()
-        page.get_by_text("Needs a model that can call functions.").last.wait_for()
+        page.get_by_text("Needs a model that can search by itself.").last.wait_for()
         assert mode_option(page, "Documents when needed").count() == 0  # it cannot be chosen
 
         connected(server, calls_functions=True)

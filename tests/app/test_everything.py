@@ -62,13 +62,13 @@ def test_everything_is_read_once_the_price_is_agreed_to(page: Page, app: App, lo
     look(page, "read everything")
     price = agree(page, ".st-key-panel", "Read everything")
     assert f"Reads {passages} passages of" in price
-    assert re.search(r"Tree summarize: \S", price)
+    assert re.search(r"Summary of summaries \(tree summarize\): \S", price)
     answered(page, 2)
     files = re.search(r"(\d+) of (\d+) files", facts(page))
     assert files is not None
     assert files.group(1) == files.group(2)
     assert f"{passages} of {passages} passages" in facts(page)
-    assert facts(page).startswith("Read everything · Tree summarize ·")
+    assert facts(page).startswith("Read everything · Summary of summaries (tree summarize) ·")
     said = page.get_by_test_id("stChatMessage").last
     assert "211" in said.inner_text() or said.locator('a[href^="#passage-"]').count() >= 1
     said.locator('a[href^="#passage-"]').first.click()

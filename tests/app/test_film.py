@@ -205,7 +205,7 @@ def model_above_limits(page: Page, app: App, look: Look, dialog: Locator, llm: L
 def test_limits_are_stored_as_they_were_entered(page: Page, app: App) -> None:
     open_settings(page, app.url, "answers", more=True)
     with set_to(app, read_settings(app.home)):
-        box = page.get_by_label("Ask first above this many calls", exact=True)
+        box = page.get_by_label("Ask first above this many requests calls", exact=True)
         box.fill("7")
         box.press("Enter")
         until(page, lambda: read_settings(app.home).price.ask_above_calls == 7)

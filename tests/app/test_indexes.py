@@ -167,7 +167,7 @@ def test_index_reads_on_after_start_and_answers_until_rebuilt(page: Page, tmp_pa
         before = figure(page, "Passages")
         settled(page)
         part(page, "Rebuild")
-        length = page.get_by_role("spinbutton", name="Length of passages")
+        length = page.get_by_role("spinbutton", name="Length of a passage")
         length.fill("40")
         length.press("Enter")
         page.get_by_text("Passage length: 200 → 40 tokens.").wait_for()
@@ -191,7 +191,7 @@ def test_index_reads_on_after_start_and_answers_until_rebuilt(page: Page, tmp_pa
         os.kill(worker, signal.SIGCONT)
         page.get_by_text("The index has been rebuilt: all documents use the new passages.").wait_for()
         until(page, lambda: int(figure(page, "Passages")) > 3 * int(before))
-        assert page.get_by_role("spinbutton", name="Length of passages").input_value() == "40"
+        assert page.get_by_role("spinbutton", name="Length of a passage").input_value() == "40"
         page.close()
     finally:
         if worker:
@@ -490,7 +490,7 @@ def test_the_cost_of_a_rebuild_is_displayed_before_it_starts(page: Page, app: Ap
     open_indexes(page, app)
     part(page, "Rebuild")
     page.get_by_text("Change a setting to see").wait_for()
-    overlap = page.get_by_role("spinbutton", name="Overlap, in tokens")
+    overlap = page.get_by_role("spinbutton", name="Repeated by the next one")
     overlap.fill("500")
     overlap.press("Enter")
     page.get_by_text("Passages of 200 tokens cannot overlap by 500.").wait_for()

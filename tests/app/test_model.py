@@ -354,7 +354,7 @@ def test_model_parameters_and_the_file_limit_are_stored(
 ) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")
     settings.get_by_text("More", exact=True).click()
-    for label, value in (("Temperature", "0.70"), ("Room for the answer", "320")):
+    for label, value in (("Freedom of wording temperature", "0.70"), ("Room for the answer tokens", "320")):
         settings.get_by_label(label, exact=True).fill(value)
         settings.get_by_label(label, exact=True).press("Enter")
         settled(settings)
@@ -364,9 +364,12 @@ def test_model_parameters_and_the_file_limit_are_stored(
     settings.goto(f"{app.url}/settings")
     settings.get_by_text("More", exact=True).click()
     settled(settings)
-    until(settings, lambda: settings.get_by_label("Temperature", exact=True).input_value() != "0.00")
-    assert settings.get_by_label("Temperature", exact=True).input_value() == "0.70"
-    assert settings.get_by_label("Room for the answer", exact=True).input_value() == "320"
+    until(
+        settings,
+        lambda: settings.get_by_label("Freedom of wording temperature", exact=True).input_value() != "0.00",
+    )
+    assert settings.get_by_label("Freedom of wording temperature", exact=True).input_value() == "0.70"
+    assert settings.get_by_label("Room for the answer tokens", exact=True).input_value() == "320"
     settings.goto(app.url)
     settings.get_by_text("Drop your files here").wait_for()
     drop(settings, payload("large.txt", b"x" * 3_000_001))

@@ -63,7 +63,7 @@ def test_invalid_prompt_is_refused_and_its_text_stays(settings: Page, app: App, 
     settings.get_by_role("link", name="Evaluate").click()
     settings.get_by_role("heading", name="Evaluate").wait_for()
     settings.get_by_role("link", name="Settings").click()
-    settings.locator(".st-key-settings_page").get_by_text("Prompts").click()
+    settings.locator(".st-key-settings_page").get_by_text("Instructions").click()
     settings.locator(".st-key-prompt_list").get_by_text("Not saved yet").wait_for()
     settings.get_by_role("button", name="Answer from passages").click()
     until(settings, lambda: message(settings).input_value() == wrong)

@@ -114,10 +114,10 @@ def test_price_comes_before_and_the_film_shows_the_calls_after(page: Page, real:
     answered(page)
     page.locator('[class*="st-key-facts_"] a').click()
     if expected is None:  # without a language model, calls cost nothing
-        assert facts(page).startswith("Refine · ")
+        assert facts(page).startswith("One after another (refine) · ")
         until(page, lambda: nodes(page).count() > 1)
     else:
-        assert facts(page).startswith(f"Refine · {expected.group(1)} calls ·")
+        assert facts(page).startswith(f"One after another (refine) · {expected.group(1)} calls ·")
         until(page, lambda: nodes(page).count() == int(expected.group(1)))
     assert "PerksPlus" in open_call(page, 1).locator(".part.documents").inner_text()
 

@@ -57,12 +57,12 @@ def test_the_address_names_the_current_page(page: Page, app: App) -> None:
     show(page, f"{app.url}/settings")
     assert chosen(page) == "Model"
     page.locator(".st-key-settings_page").get_by_text("Reading").click()
-    page.get_by_label("Length in tokens", exact=True).wait_for()
+    page.get_by_label("Length of a passage in tokens", exact=True).wait_for()
     until(page, lambda: page.url == f"{app.url}/settings?s=reading")
     page.reload()
-    page.get_by_label("Length in tokens", exact=True).wait_for()
+    page.get_by_label("Length of a passage in tokens", exact=True).wait_for()
     assert page.locator(".st-key-llm_provider, .st-key-set_top_k").count() == 0
-    page.locator(".st-key-settings_page").get_by_text("Prompts").click()
+    page.locator(".st-key-settings_page").get_by_text("Instructions").click()
     page.get_by_role("button", name="Summarise").click()
     until(page, lambda: page.url == f"{app.url}/settings?s=prompts.tree_summarize")
     page.go_back()
@@ -109,15 +109,22 @@ def test_a_chosen_appearance_applies_at_once_and_on_every_page(page: Page, app: 
         page.goto(f"{app.url}/{address}")
         screen.wait_for()
         until_scheme("dark")
-    page.get_by_role("button", name="Main menu").click()
-    assert page.locator('[data-testid^="stMainMenuItem-"]:visible').all_inner_texts() == [
-        "Print",
-        "Record screen",
-    ]
-    page.keyboard.press("Escape")
     page.locator(".st-key-set_appearance").get_by_text("Dark").wait_for()
     choose("Same as the browser")
     until_scheme("light")
+
+
+def test_the_main_menu_prints_and_offers_nothing_else(page: Page, app: App) -> None:
+    show(page, f"{app.url}/settings?s=display")
+    button, menu = page.get_by_test_id("stMainMenuButton"), page.get_by_test_id("stMainMenuPopover")
+    button.focus()
+    page.keyboard.press("Enter")
+    menu.wait_for()
+    assert menu.inner_text().split() == ["Print"]
+    until(page, lambda: page.evaluate("document.activeElement.innerText") == "Print")
+    page.keyboard.press("Shift+Tab")  # leads out of it, and not to what is hidden
+    menu.wait_for(state="detached")
+    assert button.evaluate("el => el === document.activeElement")
 
 
 def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: App) -> None:

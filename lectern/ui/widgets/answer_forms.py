@@ -96,7 +96,7 @@ def _mode_form(message: Message, ask: Ask, last: bool) -> None:
                 _("How to read the passages"),
                 RESPONSE_MODES,
                 key="other_response_mode",
-                format_func=lambda name: labels.response_modes()[name].label,
+                format_func=lambda name: labels.plain_response_modes()[name].label,
             )
         )
         st.caption(labels.caption(response))

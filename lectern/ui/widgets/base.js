@@ -34,6 +34,11 @@ function leftOut(sentences) {
   return list;
 }
 
+// A name from the two parts of labels.name_parts, of which the first is shortened where there is no room.
+function nameParts([start, end]) {
+  return [element("span", "start", start), element("span", "end", end)];
+}
+
 function giveKeyboard(root, at) {
   root.querySelector(`[data-at="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
 }

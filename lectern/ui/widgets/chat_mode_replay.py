@@ -21,7 +21,7 @@ def describe_lack(lack: Lack) -> str:
     """Why the model cannot use a mode, in one sentence."""
     if lack == "model":
         return _("Needs a language model; without one, it cannot answer.")
-    return _("Needs a model that can call functions.")
+    return _("Needs a model that can search by itself.")
 
 
 def draw_table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:

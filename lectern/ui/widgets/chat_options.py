@@ -13,10 +13,10 @@ from lectern.ui.state import fill_menu, fill_new_widget, menu_key, menu_value
 from lectern.ui.widgets.chat_mode_replay import describe_lack
 from lectern.ui.widgets.model_offer import unlock_modes
 from lectern.ui.widgets.price import highest_price_tag
+from lectern.ui.widgets.source_links import name_md
 from ragcore.errors import RagError
 
 DEFAULT_MODE = "condense_plus_context"
-NAME_CHARS = 28  # of the name of a document or group
 
 
 def scope_menu(*, disabled: bool) -> None:
@@ -27,16 +27,16 @@ def scope_menu(*, disabled: bool) -> None:
     groups = {
         name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()
     }
-    scope = _("All documents")
+    scope = label(_("All documents"))
     group = next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None)
     if group is not None:
-        scope = labels.excerpt(group, NAME_CHARS)
+        scope = name_md(group)
     elif len(chosen) == 1:
-        scope = labels.excerpt(ready[chosen[0]], NAME_CHARS)
+        scope = name_md(ready[chosen[0]])
     elif chosen:
-        scope = labels.count(len(chosen), "document")
+        scope = label(labels.count(len(chosen), "document"))
     with st.popover(
-        label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled
+        scope, type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled
     ):
         for number, (name, ids) in enumerate(groups.items()):
             if ids:

@@ -19,6 +19,7 @@ from lectern.ui.widgets.passage import passage
 from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
 from ragcore.text.code_fences import mark_fenced
+from ragcore.text.heading_words import heading_words
 from ragcore.text.table_facts import Grid, grids_in
 
 TABLE_KINDS = ("CSV", "TSV")  # files with sheets are tables too
@@ -159,8 +160,9 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
     lines = text.splitlines(keepends=True)
     starts = accumulate((len(line) for line in lines), initial=0)
     for line, start, is_code in zip(lines, starts, mark_fenced(lines), strict=False):
-        if not is_code and (heading := HEADING.match(line)):
-            yield heading[1].replace("*", "").replace("`", ""), start
+        heading = None if is_code else HEADING.match(line)
+        if heading and (words := heading_words(heading[1])):
+            yield words.replace("*", "").replace("`", ""), start
 
 
 def _matches(document: Document, words: str) -> None:

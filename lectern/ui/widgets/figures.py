@@ -45,7 +45,7 @@ def _figures(was_reading: bool) -> None:
         st.metric(_("Documents"), numeral(status.files), width="content")
         st.metric(_("Passages"), numeral(status.passages), width="content")
         st.metric(
-            _("Tokens"),
+            labels.with_field_name(_("Text"), _("tokens")),
             numeral(tokens) if exact else _("about {number}").format(number=numeral(tokens)),
             width="content",
             help=_(
@@ -101,7 +101,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
     fill_new_widget(f"rebuild_embedder_{index_id}", model)
     with st.container(horizontal=True, vertical_alignment="bottom", key="rebuild_fields"):
         size = st.number_input(
-            _("Length of passages, in tokens"),
+            labels.with_field_name(_("Length of a passage"), _("in tokens")),
             16,
             2048,
             step=10,
@@ -113,13 +113,13 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             width=220,
         )
         overlap = st.number_input(
-            _("Overlap, in tokens"),
+            labels.with_field_name(_("Repeated by the next one"), _("overlap, in tokens")),
             0,
             1024,
             step=5,
             key=f"rebuild_overlap_{index_id}",
             help=_("How much of a passage the next one repeats."),
-            width=180,
+            width=220,
         )
         splitters = _splitter_names()
         splitter = st.selectbox(
@@ -134,14 +134,13 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             width=230,
         )
         chosen = st.selectbox(
-            _("Embedding model"),
+            labels.with_field_name(_("Search by meaning"), _("embedding model")),
             list(dict.fromkeys([BUILT_IN, multilingual_e5.available(), HASHING, model])),
             key=f"rebuild_embedder_{index_id}",
             format_func=labels.embedder,
             accept_new_options=True,
             help=_(
-                "The embedding model turns text into vectors for the search: the built-in one, or "
-                "the folder or name of another."
+                "What finds passages by their meaning: the built-in model, or the folder or name of another."
             ),
             width=230,
         )

@@ -55,7 +55,8 @@ function update(list, view, file) {
   const act = (what, more) => list.send("act", { do: what, id: file.id, at: Date.now(), ...more });
   view.row.dataset.state = file.state;
   view.kind.textContent = file.kind;
-  view.name.textContent = file.name;
+  view.name.replaceChildren(...nameParts(file.parts));
+  view.name.setAttribute("aria-label", file.name);
   view.name.disabled = !file.open;
   view.name.title = file.open ? filled(list.words.open_of, file) : file.name;
   view.name.onclick = () => (list.root.classList.contains("choosing") ? view.tick.click() : act("open"));

@@ -211,6 +211,7 @@ def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
     return {
         "id": file.id,
         "name": file.name,
+        "parts": labels.name_parts(file.name),
         "kind": file.kind if len(file.kind) <= 5 else _("FILE"),
         "facts": labels.file_facts(file),
         "groups": groups,

@@ -67,7 +67,7 @@ def local_models(use: Use) -> None:
                     if model not in listed:
                         _catalogue_row(model, free, primary=False)
     if folder := create_models_folder(resources.home()):
-        own = _("You can also put your own GGUF file into {folder}.")
+        own = _("You can also put a model of your own into {folder} (a GGUF file).")
         st.caption(own.format(folder=label(str(folder))))
     st.fragment(_watch_folder, run_every=POLL_SECONDS)(set(installed.values()))
 

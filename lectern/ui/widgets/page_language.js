@@ -1,7 +1,7 @@
 // Tells browsers and screen readers which language the page is in; and whether it is light or dark, which Streamlit says of the
 // application alone, while dialogs and what buttons open lie beside it. And says in that language what Streamlit says in English.
 let scheme, words, appearance;
-const written = new WeakMap(); // by text or element: Streamlit's English and the translation that replaced it
+const written = new WeakMap(); // by text or element, for each of its attributes: Streamlit's English and what replaced it
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
@@ -23,17 +23,16 @@ export default function ({ data }) {
   let asked = 0;
   const say = () => { asked = 0; translate(data.words, data.labels, data.language === "en"); };
   say(); // also in English: another language may have been chosen before
-  if (data.language === "en") return;
   words = new MutationObserver(() => { asked ||= requestAnimationFrame(say); });
-  const changes = { childList: true, characterData: true, attributes: true, attributeFilter: ["aria-label"] };
+  const changes = { childList: true, characterData: true, attributes: true, attributeFilter: ["aria-label", "placeholder"] };
   words.observe(document.body, { subtree: true, ...changes });
 }
 
 function translate(words, labels, isEnglish) {
-  const inLanguage = (node, current, said) => {
-    const known = written.get(node), english = known?.own === current ? known.english : current;
-    const own = isEnglish ? english : translated(english, said);
-    written.set(node, { english, own });
+  const inLanguage = (node, current, said, name = "text") => {
+    const known = written.get(node)?.[name], english = known?.own === current ? known.english : current;
+    const own = withoutMarks(isEnglish ? english : translated(english, said));
+    written.set(node, { ...written.get(node), [name]: { english, own } });
     return own;
   };
   for (const [place, said] of Object.entries(words))
@@ -44,10 +43,16 @@ function translate(words, labels, isEnglish) {
         if (own !== text.nodeValue) text.nodeValue = own;
       }
     }
-  for (const named of document.querySelectorAll("[aria-label]")) {
-    const label = named.getAttribute("aria-label"), own = inLanguage(named, label, labels);
-    if (own !== label) named.setAttribute("aria-label", own);
-  }
+  for (const name of ["aria-label", "placeholder"])
+    for (const named of document.querySelectorAll(`[${name}]`)) {
+      const label = named.getAttribute(name), own = inLanguage(named, label, labels, name);
+      if (own !== label) named.setAttribute(name, own);
+    }
+}
+
+// Streamlit reads the marks of a label aloud: "Freedom of wording :gray[temperature]".
+function withoutMarks(text) {
+  return text.replace(/:gray\[([^\]]*)\]/g, "$1");
 }
 
 function translated(text, said) {

@@ -27,10 +27,7 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
     """Streamlit's visible texts by data-testid; {name} matches anything."""
     return {
         "stSkipToContent": {"Skip to main content": _("Skip to main content")},
-        "stMainMenuPopover": {
-            "Print": _("Print"), "Record screen": _("Record screen"),
-            "Made with {name}": _("Made with {name}"),
-        },
+        "stMainMenuPopover": {"Print": _("Print")},
         "InputInstructions": {"Press {name} to apply": _("Press {name} to apply")},
         "stFileUploaderDropzone": {"Upload": _("Upload"), "{name}MB per file": _("{name} MB per file")},
         "stSelectboxVirtualDropdown": {"Add: {name}": _("Add: {name}"), "No results": _("No results")},
@@ -39,9 +36,13 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
 
 
 def _streamlits_labels() -> Mapping[str, str]:
-    """Streamlit's texts for screen readers."""
+    """Streamlit's texts for screen readers and in empty fields."""
     return {
         "App pages": _("Pages of this app"),
+        "Chat message from assistant": _("Answer"),
+        "Chat message from user": _("Question"),
+        "Choose an option": _("Choose"),
+        "Choose options": _("Choose"),
         "Clear all": _("Clear all"),
         "Clear value": _("Clear the field"),
         "Close": _("Close"),
@@ -57,12 +58,15 @@ def _streamlits_labels() -> Mapping[str, str]:
         "Link to heading": _("Link to the heading"),
         "Main menu": _("Main menu"),
         "Navigate to home page": _("Go to the home page"),
+        "Notifications": _("Notices"),
         "Open": _("Open the list"),
         "Remove {name}": _("Remove {name}"),
         "Selected values": _("Selected"),
+        "Send message": _("Send"),
         "Show password": _("Show what is typed"),
         "Sidebar": _("Sidebar"),
         "file upload": _("Choose a file"),
+        "progress": _("Progress"),
     }
 
 

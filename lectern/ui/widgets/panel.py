@@ -87,7 +87,12 @@ def _frame(title: str, source: Source | None = None, message: Message | None = N
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
             whole = escape_html(title) + (place and f" · {place}")
-            st.html(f'<b title="{whole}">{breakable(title)}</b>' + (place and f"<span>{place}</span>"))
+            shown = breakable(title)
+            if source is not None:
+                start, end = map(escape_html, labels.name_parts(title))
+                shown = f"<i>{start}</i><i>{end}</i>"
+            # with the focus, which a touch gives, all of it is shown
+            st.html(f'<b title="{whole}" tabindex="0">{shown}</b>' + (place and f"<span>{place}</span>"))
             if source is not None and message is not None:
                 icon, quote = ":material/bookmark_add:", (source, message.text)
                 st.button(

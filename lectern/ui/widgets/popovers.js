@@ -3,12 +3,13 @@
 // keyboard is where it was opened from.
 const BODY = '[data-testid="stPopoverBody"]', BUTTON = '[data-testid="stPopoverButton"]';
 const FIELDS = "button, input, textarea, select, a[href], summary, [tabindex]";
-let changes, open = null, place = 0;
+const MENU = '[data-testid="stMainMenuList"]', MENU_BUTTON = '[data-testid="stMainMenuButton"]'; // of which some entries are hidden
+let changes, open = null, place = 0, menu = null;
 
 const buttons = () => [...document.querySelectorAll(BUTTON)];
 const within = (root) => [...root.querySelectorAll("*")].flatMap((one) => [one, ...(one.shadowRoot ? within(one.shadowRoot) : [])]);
-const pressed = (one) => one.matches(FIELDS) && one.tabIndex >= 0 && !one.disabled && one.getClientRects().length;
-const fields = (body) => within(body).filter(pressed);
+const pressed = (one) => one.matches(FIELDS) && !one.disabled && one.getClientRects().length;
+const fields = (body, alsoByArrows) => within(body).filter((one) => pressed(one) && (alsoByArrows || one.tabIndex >= 0));
 
 function look() {
   const body = document.querySelector(BODY);
@@ -24,9 +25,20 @@ function look() {
   }
   if (open && !body && (document.activeElement === document.body || !document.activeElement)) buttons()[place]?.focus();
   open = body;
+  const list = document.querySelector(MENU);
+  if (list && list !== menu) fields(list, true)[0]?.focus();
+  menu = list;
 }
 
 function lead(event) {
+  if (event.key === "Tab" && event.target.closest?.(MENU)) {
+    event.stopPropagation(); // Streamlit would lead to the hidden ones
+    const button = document.querySelector(MENU_BUTTON);
+    button.click();
+    button.focus();
+    if (event.shiftKey) event.preventDefault();
+    return;
+  }
   const body = event.key === "Tab" && event.target.closest?.(BODY);
   if (!body) return;
   const all = fields(body), end = event.shiftKey ? all[0] : all.at(-1);

@@ -23,13 +23,15 @@ WAIT_SECONDS = 0.08  # a slower price appears later
 POLL_SECONDS = 0.4  # between two checks of a price in progress
 
 
-def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
+def price_tag(
+    ask: Ask, history: Sequence[ChatMessage] = (), *, mode_label: Callable[[str], str] = labels.mode_label
+) -> None:
     """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Until it is
     known, the line says so."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what it takes to answer it."))
         return
-    line = partial(_("{mode}: {price}").format, mode=label(labels.mode_label(ask.mode)))
+    line = partial(_("{mode}: {price}").format, mode=label(mode_label(ask.mode)))
     try:
         _tag(price_of(ask, history), line)
     except RagError as error:

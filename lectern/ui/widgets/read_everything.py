@@ -76,7 +76,7 @@ def _offer(offered: Offer, *, key: str) -> None:
             _("How to read"),
             [mode.value for mode in MODES],
             key=f"{key}_way",
-            format_func=lambda name: labels.response_modes()[name].label,
+            format_func=_way_name,
             captions=[labels.response_modes()[mode.value].sentence for mode in MODES],
         )
     ask = Ask(
@@ -89,7 +89,7 @@ def _offer(offered: Offer, *, key: str) -> None:
         reading=offered.reading,
     )
     st.markdown(f"**{_describe(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
-    price_tag(ask)
+    price_tag(ask, mode_label=labels.plain_mode_label)
     price = price_of(ask)
     known = price.result() if price.done() and price.exception() is None else None
     with st.container(horizontal=True, gap="small"):
@@ -102,6 +102,10 @@ def _offer(offered: Offer, *, key: str) -> None:
             args=(ask, known, offered.chat),
         )
         st.button(_("Cancel"), key=f"{key}_cancel", on_click=_cancel, args=(offered,))
+
+
+def _way_name(mode: str) -> str:
+    return labels.with_field_name(labels.plain_response_modes()[mode].label, labels.field_name(mode))
 
 
 def _describe(reading: Reading, files: int, passages: int) -> str:

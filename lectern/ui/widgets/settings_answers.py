@@ -27,8 +27,8 @@ def answer_settings() -> None:
     st.toggle(_("Include weaker passages"), **saved_field("answers", "weaker"), help=weaker_help())
     _mode(_("In a chat"), "chat_mode", labels.chat_modes())
     st.caption(labels.caption(answers.chat_mode))
-    _mode(_("For a single question"), "response_mode", labels.response_modes())
-    st.caption(labels.response_modes()[answers.response_mode].sentence)
+    _mode(_("For a single question"), "response_mode", labels.plain_response_modes())
+    st.caption(labels.caption(answers.response_mode))
     st.text_area(
         _("Instructions for every chat"),
         placeholder=_("For example: Answer in French."),

@@ -23,7 +23,7 @@ def passage_settings() -> None:
     ingest = library.settings.ingest
     with st.container(horizontal=True):
         st.number_input(
-            _("Length in tokens"),
+            labels.with_field_name(_("Length of a passage"), _("in tokens")),
             16,
             2048,
             step=10,
@@ -35,7 +35,7 @@ def passage_settings() -> None:
             ),
         )
         st.number_input(
-            _("Overlap in tokens"),
+            labels.with_field_name(_("Repeated by the next one"), _("overlap, in tokens")),
             0,
             ingest.chunk_size // 2,
             step=5,
@@ -46,11 +46,11 @@ def passage_settings() -> None:
     with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
         embedder = labels.embedder(library.store.versions.current().embed_model)
         st.caption(
-            _("The search uses the embedding model “{name}”.").format(name=label(embedder)),
+            _("The search uses “{name}” (embedding model).").format(name=label(embedder)),
             width="content",
             help=_(
-                "Turns text into vectors for the search. Changing it means computing all vectors again: see "
-                "“Rebuild” on the Indexes page."
+                "Finds passages by their meaning. Changing it means preparing all documents for the search "
+                "again: see “Rebuild” on the Indexes page."
             ),
         )
         st.page_link(navigation.INDEXES, label=_("Choose another one"))

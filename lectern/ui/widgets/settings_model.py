@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from lectern.keys import bind_keys, mask, read_key, stored_keys, write_key
 from lectern.local_models import model_name
 from lectern.settings import LLMSettings, Provider, models_are_locked
-from lectern.ui import resources
+from lectern.ui import labels, resources
 from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
@@ -123,7 +123,7 @@ def provider_names() -> Mapping[Provider, tuple[str, str]]:
         "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
         "openai_compatible": (
             _("Other"),
-            _("Any server with OpenAI's API: LM Studio, vLLM, llama.cpp, or your company's own."),
+            _("Any server that works like OpenAI's: LM Studio, vLLM, llama.cpp, or your company's own."),
         ),
     }
 
@@ -218,7 +218,7 @@ def _key(provider: Provider) -> None:
 def _more(provider: Provider) -> None:
     with st.expander(_("More"), type="compact"):
         st.number_input(
-            _("Context window"),
+            labels.with_field_name(_("Text it can read at once"), _("context window, in tokens")),
             512,
             2_000_000,
             step=512,
@@ -230,7 +230,7 @@ def _more(provider: Provider) -> None:
             ),
         )
         st.number_input(
-            _("Room for the answer"),
+            labels.with_field_name(_("Room for the answer"), _("tokens")),
             16,
             100_000,
             step=64,
@@ -239,7 +239,7 @@ def _more(provider: Provider) -> None:
             help=_("The most tokens an answer may use. They are reserved in the context window."),
         )
         st.number_input(
-            _("Temperature"),
+            labels.with_field_name(_("Freedom of wording"), _("temperature")),
             0.0,
             2.0,
             step=0.1,
@@ -251,7 +251,7 @@ def _more(provider: Provider) -> None:
             ),
         )
         st.number_input(
-            _("Time-out in seconds"),
+            labels.with_field_name(_("Longest wait, in seconds"), _("time-out")),
             1,
             3600,
             step=10,
@@ -262,7 +262,7 @@ def _more(provider: Provider) -> None:
         _calls(provider)
         if provider != "openai":
             st.toggle(
-                _("The model can call functions"),
+                labels.with_field_name(_("The model can search by itself"), _("function calling")),
                 key="llm_functions",
                 persist_state="session",
                 help=_(
@@ -276,7 +276,7 @@ def _more(provider: Provider) -> None:
 
 def _calls(provider: Provider) -> None:
     st.number_input(
-        _("Parallel calls"),
+        labels.with_field_name(_("Requests at the same time"), _("parallel calls")),
         1,
         64,
         step=1,
@@ -284,7 +284,7 @@ def _calls(provider: Provider) -> None:
         placeholder=_("Automatic"),
         persist_state="session",
         help=_(
-            "How many calls are sent at the same time; the rest wait their turn. Leave empty for as "
+            "How many requests are sent at the same time; the rest wait their turn. Leave empty for as "
             "many as the server can take."
         ),
     )

@@ -25,13 +25,22 @@ def titles() -> Mapping[str, tuple[str, str]]:
     return {
         "text_qa": (
             _("Answer from passages"),
-            _("The first call of Compact and Refine, and each call of Simple summarize and Accumulate."),
+            _(
+                "The first request of “All together” and “One after another”, and each of “Short summary” "
+                "and “Each by itself”."
+            ),
         ),
         "refine": (
             _("Improve an answer"),
-            _("Every further call of Refine and Compact, for single questions and in chats."),
+            _(
+                "Every further request of “One after another” and “All together”, for single questions "
+                "and in chats."
+            ),
         ),
-        "tree_summarize": (_("Summarise"), _("Each call of Tree summarize, and of Read everything.")),
+        "tree_summarize": (
+            _("Summarise"),
+            _("Each request of “Summary of summaries”, and of “Read everything”."),
+        ),
         "context_chat": (
             _("Answer in a chat"),
             _("Each message of “Documents each time” and “Follow-ups and documents”."),
@@ -41,10 +50,10 @@ def titles() -> Mapping[str, tuple[str, str]]:
             _("Rewrites a follow-up as a standalone question before your documents are searched."),
         ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
-        "generation": (_("Answer without documents"), _("The Generation response mode.")),
+        "generation": (_("Answer without documents"), _("Each question to “Without documents”.")),
         "react": (
             _("Work with tools"),
-            _("Each call of “Step by step”. Keep the format after Thought, Action and Answer."),
+            _("Each request of “Step by step”. Keep the format after Thought, Action and Answer."),
         ),
         "questions": (_("Write questions"), _("Writes the questions on the Evaluate page.")),
         "faithfulness": (
@@ -77,7 +86,11 @@ def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
     """The list, or the prompt `opened`. `open_prompt` is a callback; "" opens the list."""
     if opened in EDITABLE:
         st.button(
-            _("All prompts"), icon=":material/arrow_back:", type="tertiary", on_click=open_prompt, args=("",)
+            _("All instructions"),
+            icon=":material/arrow_back:",
+            type="tertiary",
+            on_click=open_prompt,
+            args=("",),
         )
         _prompt(opened)
     else:
@@ -86,7 +99,10 @@ def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
 
 def _list(open_prompt: Callable[[str], None]) -> None:
     st.markdown(
-        _("You never need this page to use Lectern. It shows the exact instructions for the language model.")
+        _(
+            "You never need this page to use Lectern. It shows the exact instructions for the language "
+            "model (prompts)."
+        )
     )
     st.caption(_("Click a name to read or change its text. Every version is kept."))
     if len(resources.all_indexes().all()) > 1:

@@ -36,12 +36,19 @@ def source_links(
     ]
 
 
+def name_md(name: str) -> str:
+    """Markdown of a name, in which the style sheet shortens what is emphasised."""
+    start, end = labels.name_parts(name)
+    gap = "\N{NO-BREAK SPACE}" if end[:1].isspace() else ""
+    return f"*{label(start)}*{gap}{label(end)}" if start else label(end)
+
+
 def _link(source: Source, owner_id: str, numbers: Sequence[int]) -> str:
-    """Numbers, name and page. CSS shortens a long name, not the page."""
+    """Numbers, name and page. CSS shortens a long name in its middle, and not the page."""
     whole, page = label(labels.place(source)).replace('"', "&quot;"), labels.page(source)
     caption = (
         (f"**{' '.join(map(str, numbers))}** " if numbers else "")
-        + f"*{label(source.file_name)}*"
-        + (f" · {label(page)}" if page else "")
+        + name_md(source.file_name)
+        + (f"\N{NO-BREAK SPACE}· {label(page)}" if page else "")
     )
     return f'[{caption}]({source_address(owner_id, source)} "{whole}")'

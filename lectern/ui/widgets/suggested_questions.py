@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lectern.ask.suggested_questions import summary_request_in
 from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import resources
 from lectern.ui.asking import ask_in_chat
-from lectern.ui.i18n import _
+from lectern.ui.i18n import _, language
 from lectern.ui.live_fragments import stop_auto_rerun
 from lectern.ui.navigation import go_to_chat
 from lectern.ui.safetext import label
@@ -42,7 +43,8 @@ def _draw_questions(box: str, new: bool) -> None:
             st.caption(_("From your documents:"))
         elif suggestions.pending:
             st.caption(f":shimmer[{_('Looking for questions your documents can answer…')}]")
-        for number, question in enumerate(suggestions.questions):
+        for number, suggested in enumerate(suggestions.questions):
+            question = summary_request_in(language(), suggested)
             if st.button(
                 label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"
             ):

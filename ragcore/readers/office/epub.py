@@ -4,6 +4,7 @@ chapters)."""
 from __future__ import annotations
 
 import posixpath
+import re
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from ragcore.readers.encodings import clean, decode
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.package import Package, damaged_error, package, title_and_author
 from ragcore.readers.page_spans import join_pages
-from ragcore.readers.web.html_text import html_text, html_title
+from ragcore.readers.web.html_text import html_title, page_html, page_text, parse_page, text_without
 from ragcore.readers.web.safe_xml import local
 from ragcore.schema import Document
 
@@ -23,6 +24,8 @@ PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
 LISTED = 5  # missing chapters in a message
 _PAGES = (".xhtml", ".html", ".htm")
+# A line in brackets stands for something that the book was made without: "[Image unavailable.]"
+_PLACEHOLDER = re.compile(r"\[[^\]]*\]|<[^>]*>|\{[^}]*\}")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -36,9 +39,12 @@ def read(path: Path, options: ReadOptions) -> Document:
         for number, chapter in enumerate(chapters, 1):
             with suppress(EmptyFileError):  # a chapter without text
                 html = decode(parts.bytes(chapter), options.name, declares=True)
-                text = clean(html_text(html, css=css, on_hidden=losses.add_hidden)).strip()
+                page, hidden = parse_page(html, css=css)
+                losses.add_hidden(hidden)
+                text = clean(page_text(page)).strip()
                 if text:
-                    pages.append((_label(html, text, len(pages) + 1), text))
+                    words = clean(text_without(page_html(page), "img")).strip()
+                    pages.append((_label(html_title(html), words, len(pages) + 1), text))
             options.progress(number, len(chapters))
     text, spans = join_pages(pages)
     if not text:
@@ -111,9 +117,10 @@ def _refuse_locked(parts: Package, chapters: list[str], name: str) -> None:
             )
 
 
-def _label(html: str, text: str, number: int) -> str:
-    title = html_title(html)
-    first = text.split("\n", 1)[0]
-    return (
-        title if title and len(title) <= 80 and title == first else first if len(first) <= 60 else str(number)
-    )
+def _label(title: str, words: str, number: int) -> str:
+    """The first line of a chapter if it is short, or else its number. `words` is its text without those that
+    stand for pictures."""
+    lines = (line for line in words.splitlines() if line.strip() and not _PLACEHOLDER.fullmatch(line.strip()))
+    first = next(lines, "")
+    is_title = first == title and len(first) <= 80
+    return first if first and (is_title or len(first) <= 60) else str(number)

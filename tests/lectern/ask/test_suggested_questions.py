@@ -20,6 +20,7 @@ from lectern.ask.suggested_questions import (
     is_near,
     sample_candidates,
     summary_request,
+    summary_request_in,
 )
 from lectern.jobs.file_rows import Stage
 from lectern.jobs.worker import Worker
@@ -371,3 +372,18 @@ def test_near_is_among_the_first_three() -> None:
 )
 def test_a_model_is_here_only_where_its_address_says_so(settings: LLMSettings, here: bool) -> None:
     assert settings.on_this_computer is here
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "zh"])
+def test_a_summary_is_asked_for_in_the_reader_s_language(language: str) -> None:
+    wanted = {
+        "en": "Summarise Lease",
+        "de": "Worum geht es in Lease?",
+        "fr": "De quoi parle Lease ?",
+        "es": "¿De qué trata Lease?",
+        "zh": "Lease讲了什么？",
+    }
+    for of_document in wanted:
+        request = summary_request("Lease.pdf", ["Letter.pdf"], of_document)
+        assert summary_request_in(language, request) == wanted[language]
+    assert summary_request_in(language, "Who built the tower?") == "Who built the tower?"

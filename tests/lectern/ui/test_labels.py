@@ -52,18 +52,22 @@ def test_times(seconds: float, said: str) -> None:
 
 
 def test_the_line_under_an_answer() -> None:
-    assert labels.answer_facts(FACTS) == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · tiny"
-    quoted = replace(FACTS, extractive=True, model="extractive")
     assert (
-        labels.answer_facts(quoted)
-        == f"Compact · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
+        labels.answer_facts(FACTS)
+        == f"All together (compact) · 2 calls · 1.8{S} · 6 of 1,340 passages · tiny"
     )
+    quoted = replace(FACTS, extractive=True, model="extractive")
+    writer = "no language model: quoting your documents"
+    expected = f"All together (compact) · 1.8{S} · 6 of 1,340 passages · {writer}"
+    assert labels.answer_facts(quoted) == expected
 
 
 def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
     paid = replace(FACTS, prompt_tokens=2000, completion_tokens=310, money=1.64, currency="€")
     assert labels.cost_facts(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
-    assert labels.answer_facts(paid).startswith(f"Compact · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · ")
+    assert labels.answer_facts(paid).startswith(
+        f"All together (compact) · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · "
+    )
     expected = replace(paid, expected=Price(2, 2000, 400, 10.0, 1.7))
     assert labels.cost_facts(expected) == [
         "2 calls",
@@ -125,3 +129,27 @@ def test_answer_mode_has_one_name_with_its_technical_one_next() -> None:
 
 def test_an_answer_that_looks_in_no_document_counts_no_passages() -> None:
     assert "passages" not in labels.answer_facts(replace(FACTS, mode="generation"))
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("lease.pdf", "", "lease.pdf"),
+        ("Annual report of the council 2024.pdf", "Annual report of the council", "\xa02024.pdf"),
+        ("Bedienungsanleitung_SMV4HVX31E_2023-11.pdf", "Bedienungsanleitung_SMV4HVX31E", "_2023-11.pdf"),
+        ("Jahresabschlussberichte2024endgueltig.xlsx", "Jahresabschlussberichte2024endguel", "tig.xlsx"),
+        ("Resume\u0301s of all the applicants.docx", "Resume\u0301s of all the", "\xa0applicants.docx"),
+        ("تقرير المجلس السنوي لعام ألفين.pdf", "تقرير المجلس السنوي لعام ألفين.pdf", ""),
+        ("__________________________", "__________________________", ""),
+    ],
+)
+def test_the_end_of_a_long_name_stays(name: str, start: str, end: str) -> None:
+    assert labels.name_parts(name) == (start, end)
+
+
+def test_each_response_mode_has_a_plain_name_and_its_own() -> None:
+    plain = labels.plain_response_modes()
+    assert plain.keys() == labels.response_modes().keys()
+    assert len({mode.label for mode in plain.values()}) == len(plain)
+    assert labels.plain_mode_label("tree_summarize") == "Summary of summaries (tree summarize)"
+    assert labels.plain_mode_label("react") == "Step by step"
