@@ -14,6 +14,7 @@ from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.empty_state import empty_state
+from lectern.ui.widgets.file_order import filter_files, name_key
 from lectern.ui.widgets.files import delete_files, deletion_question
 from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import Problem, RagError
@@ -128,16 +129,12 @@ def _states() -> dict[str, str]:
 
 def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
     """The files that match the fields, in the order of the table."""
-    text = str(widget("document_search") or "").casefold().strip()
+    named = filter_files(files, str(widget("document_search") or ""))
     state, kind = widget("document_state") or "", widget("document_kind") or ""
-    matching = [
-        file
-        for file in files
-        if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
-    ]
+    matching = [file for file in named if state in ("", file.state) and kind in ("", file.kind)]
     sort = session().indexes.document_sort
     keys = {
-        "name": lambda file: file.name.casefold(),
+        "name": name_key,
         "state": lambda file: file.state,
         "passages": lambda file: file.passages,
         "size": lambda file: file.size,
