@@ -28,6 +28,7 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 MAX_HTML_BYTES = 3_000_000  # of a page whose headings are read
 MAX_LINE_CHARS = 4_000  # a longer line is cut at the edge of the stretch
+MAX_CONTENTS_CHARS = 500_000  # of a text whose headings are listed
 MAX_COLUMNS = 8  # of a table in a chat
 
 
@@ -66,6 +67,19 @@ def lay_out(
     first, last = _start_of_line(text, max(0, start - around)), _end_of_line(text, end + around)
     headings = _headings(library, file) if _suffix(file) in WEB_PAGES else None
     return (Card("", tuple(text_blocks(text, first, last, layout, headings))),)
+
+
+def article_headings(library: Library, file: FileRow, document: Document) -> list[tuple[str, int]]:
+    """The headings of an article with their positions; [] for another layout, and for a very long text."""
+    text = document.text
+    if layout_of(file, document) != "article" or len(text) > MAX_CONTENTS_CHARS:
+        return []
+    (card,) = lay_out(library, file, document, "article", 0, len(text), 0)
+    return [
+        (" ".join(text[block.start : block.end].split()), block.start)
+        for block in card.blocks
+        if block.kind == "heading"
+    ]
 
 
 def choose_columns(columns: Sequence[tuple[str, str]], question: str) -> tuple[int, ...]:

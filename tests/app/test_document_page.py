@@ -129,7 +129,7 @@ def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app:
     assert not page.get_by_role("button", name="of the script").count()
     page.get_by_role("button", name="The long way", exact=True).click()
     page.locator(".cards", has_text="It begins here.").wait_for()
-    page.locator(".cards h4", has_text="The *long* way").wait_for()
+    page.locator(".cards h3", has_text="The *long* way").wait_for()
     page.locator(".cards pre", has_text="# of the script").wait_for(state="detached")
 
 
@@ -167,6 +167,9 @@ def test_web_page_shows_its_headings_and_tables_and_runs_nothing(page: Page, app
     assert card.locator("th").all_inner_texts() == ["Day", "From"]
     assert card.locator("td").all_inner_texts() == ["Monday", "10:00"]
     assert code in card.inner_text()
+    page.get_by_role("button", name="Contents").click()
+    page.get_by_role("button", name="Times", exact=True).wait_for()
+    page.keyboard.press("Escape")
     assert not card.locator("script, img").count()
     assert "ran" not in page.title()
 

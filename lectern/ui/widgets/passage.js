@@ -140,7 +140,7 @@ function drawTable(block, words) {
 
 function drawBlock(block, words) {
   if (block.kind === "table") return drawTable(block, words);
-  const tags = { heading: `h${block.level + 2}`, code: "pre", line: "hr" };
+  const tags = { heading: `h${block.level + 1}`, code: "pre", line: "hr" };
   const made = element(tags[block.kind] ?? "p", block.kind);
   if (block.kind === "line") return made;
   if (block.kind === "item") made.style.setProperty("--level", block.level);

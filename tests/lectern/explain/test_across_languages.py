@@ -226,6 +226,33 @@ def test_question_is_not_asked_again_in_place_of_another(library: Library, runs:
     assert answer_of(library, id_) == before
 
 
+def the_conversation() -> None:
+    import streamlit as st
+
+    from lectern.ui import resources
+    from lectern.ui.widgets import answer
+
+    messages = resources.library().conversations.messages(st.session_state.conversation)
+    for message in messages:
+        if message.role == "assistant":
+            answer.answer(message, last=message is messages[-1])
+
+
+def test_question_is_not_asked_again_after_a_later_one(library: Library, runs: AnswerRuns) -> None:
+    id_ = ask(library, runs, QUESTION)
+    press(tab(id_))
+    conversation = answer_of(library, id_).conversation_id
+    assert runs.start(conversation, Ask("What does the heron wait for?")).wait(60)
+    rebuild(library)
+    before = library.conversations.messages(conversation)
+    page = AppTest.from_function(the_conversation, default_timeout=60)
+    page.session_state["conversation"] = conversation
+    page.run()
+    assert not page.exception
+    assert runs.get(conversation) is None
+    assert library.conversations.messages(conversation) == before
+
+
 def test_question_is_not_asked_again_after_a_rebuild_given_up(library: Library, runs: AnswerRuns) -> None:
     id_ = ask(library, runs, QUESTION)
     press(tab(id_))
