@@ -117,3 +117,24 @@ def test_a_thousand_files_are_searched_and_sorted_quickly(library: Library) -> N
     assert more.label == "Show 200 more documents"
     more.click().run()
     assert len(names(page)) == 400
+
+
+def the_table() -> None:
+    from lectern.ui.widgets.documents import documents
+
+    documents()
+
+
+def test_table_of_documents_has_a_choice_of_the_order(library: Library) -> None:
+    for name, text in (("page 10.txt", "Some words."), ("page 9.txt", "Some more words.")):
+        add(library, text, name)
+    page = AppTest.from_function(the_table, default_timeout=60).run()
+    assert not page.exception
+    order = page.selectbox(key="document_order")
+    assert (order.value, order.options[0]) == ("-added", "Newest first")
+    pages = ["page 9.txt", "page 10.txt"]
+    for chosen, names_in_order in (("name", pages), ("added", pages[::-1])):
+        page.selectbox(key="document_order").set_value(chosen).run()
+        assert not page.exception
+        (component,) = [each for each in page.main if each.type == "bidi_component"]
+        assert [row["name"] for row in json.loads(component.proto.json)["rows"]] == names_in_order
