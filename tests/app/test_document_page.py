@@ -151,7 +151,7 @@ def test_slides_are_cards_and_a_match_is_marked_on_its_slide(page: Page, app: Ap
 
 
 def test_web_page_shows_its_headings_and_tables_and_runs_nothing(page: Page, app: App) -> None:
-    name = "opening <i>hours</i>.html"
+    name = "opening <i>hours.html"
     page.goto(app.url)
     code = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
     body = (
