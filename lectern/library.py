@@ -26,6 +26,7 @@ from lectern.db import (
     feedback,
     notes,
     prompt_versions,
+    questions_to_repeat,
     sentence_checks,
 )
 from lectern.db.integrity import IntegrityCheck
@@ -53,6 +54,7 @@ TABLES = (
     notes,
     document_groups,
     sentence_checks,
+    questions_to_repeat,
     suggested_questions,
     prompt_versions,
     evaluations,
@@ -121,6 +123,7 @@ class Library:
         self.notes = notes.Notes(self.database, clock=parts.clock)
         self.groups = document_groups.DocumentGroups(self.database)
         self.checks = sentence_checks.Checks(self.database)
+        self.questions_to_repeat = questions_to_repeat.QuestionsToRepeat(self.database)
         self.prompts = prompt_versions.PromptVersions(self.database, clock=parts.clock)
         self.suggestions = suggested_questions.Suggestions(
             self.database,

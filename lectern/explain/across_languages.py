@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from lectern.jobs.rebuild import RebuildPlan
 from lectern.library import Library
@@ -18,15 +19,20 @@ _languages: dict[str, str] = {}
 
 
 def plan_across_languages(
-    library: Library, question: str, sources: Iterable[Source], *, answered: bool = True
+    library: Library,
+    question: str,
+    sources: Iterable[Source],
+    *,
+    answered: bool = True,
+    file_ids: Sequence[str] | None = None,
 ) -> RebuildPlan | None:
     """The plan to rebuild the index with the multilingual embedder, if that may help with this question.
 
     None if the index has another embedder than the one for English, or is being rebuilt; if the language of
-    the question is unknown; if the multilingual embedder is neither on this computer nor can be downloaded;
-    and if a passage in `sources` or one of the first documents is in the language of the question, or, for a
-    question that is not `answered`, all of them are. That last rule is only for English, or if the embedder
-    is on this computer.
+    the question is unknown; and if the multilingual embedder is neither on this computer nor can be
+    downloaded. None also if most of the searched documents, `file_ids` or by default all, are in the language
+    of the question, and for a question that is `answered` if a passage in `sources` or one of the documents
+    is. These last rules are only for English, or if the embedder is on this computer.
     """
     spoken = language_of(question)
     if (
@@ -39,8 +45,9 @@ def plan_across_languages(
     if spoken == "en" or multilingual_e5.is_installed():
         if answered and any(language_of(source.text) == spoken for source in sources):
             return None
-        languages = _languages_of_documents(library) - {""}
-        if languages <= {spoken} or (answered and spoken in languages):
+        languages = _languages_of_documents(library, file_ids)
+        spoken_in, documents = languages[spoken], languages.total()
+        if not documents or 2 * spoken_in > documents or (answered and spoken_in):
             return None
     return library.rebuilds.plan(embed_model=multilingual_e5.available())
 
@@ -53,13 +60,19 @@ def _is_available() -> bool:
     return not constants.is_offline_mode()
 
 
-def _languages_of_documents(library: Library) -> set[str]:
-    documents = library.store.documents()[:MAX_DOCUMENTS]
-    for document in documents:
+def _languages_of_documents(library: Library, file_ids: Sequence[str] | None) -> Counter[str]:
+    """The number of documents in each language, without those whose language is unknown."""
+    documents = library.store.documents()
+    if file_ids is not None:
+        documents = [document for document in documents if document.id_ in file_ids]
+    languages: Counter[str] = Counter()
+    for document in documents[:MAX_DOCUMENTS]:
         if document.hash not in _languages:
             try:
                 text = library.store.document(document.id_).text
             except UnknownDocumentError:  # deleted meanwhile
                 continue
             _languages[document.hash] = language_of(text[:SAMPLE_CHARS])
-    return {_languages.get(document.hash, "") for document in documents}
+        languages[_languages[document.hash]] += 1
+    del languages[""]
+    return languages

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lectern.explain.blank_pages import has_words
 from lectern.explain.kept_out import explain_kept_out, explain_split
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.not_in_library import explain_absence
@@ -82,19 +83,17 @@ def _explain_expected(search: RepeatedSearch, expected: str) -> Missed:
 
 def _explain_next(search: RepeatedSearch) -> Missed:
     """Why it lacks the missed passage that answers best, if one answers."""
-    everywhere = search.everywhere
-    missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:MAX_READ]
+    missed = [(node, search.searched) for node in search.missed(search.searched)[:MAX_READ]]
     if search.condensed:
         question = search.ask.question
-        missed += [
-            (hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used
-        ][:MAX_READ]
+        missed += [(node, question) for node in search.missed(question)[:MAX_READ]]
     used = search.library.store.nodes([source.node_id for source in search.message.sources[:MAX_READ]])
     margins = [_measure_answering(search, question, node) for node, question in missed]
     margins_used = [_measure_answering(search, search.searched, node) for node in used]
     best, best_used = max(margins, default=-np.inf), max(margins_used, default=-np.inf)
     # If the best passage of all is missed, that has a cause, whether it answers or not.
-    first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in search.used
+    first = next((hit.node for hit in search.everywhere if has_words(hit.node.text)), None)
+    first_is_missed = first is not None and first.id_ not in search.used
     if missed and (first_is_missed or best >= 0 or best >= max(best_used, -THRESHOLD_MARGIN)):
         return explain_kept_out(search, missed[margins.index(best)][0])
     if best_used >= 0:

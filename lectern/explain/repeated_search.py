@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lectern.explain.blank_pages import has_words
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
@@ -49,6 +50,12 @@ class RepeatedSearch:
         return (
             self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
         )
+
+    def missed(self, question: str) -> list[TextNode]:
+        """The best passages of the whole library that the answer did not use, without those that have no
+        words, such as a page number alone."""
+        hits = self.everywhere if question == self.searched else self.retrieve(question)
+        return [hit.node for hit in hits if hit.node.id_ not in self.used and has_words(hit.node.text)]
 
     def retrieve(
         self,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from lectern.explain.laid_out_text import Card, lay_out, layout_of
+from lectern.explain.text_blocks import Layout
 from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
 from lectern.schema import Source
@@ -30,6 +32,9 @@ class SourceView:
     `boxes`, in percent of the page, are those of the page at `page_index` and of each later page of the
     passage. `page_labels` are theirs, `all_labels` those of the whole file, and `opens` is the index of the
     page of the source. The quotes from the passage are `quoted_boxes`, or `quoted`, (start, end) in `marked`.
+
+    A text with a `layout` also has `cards` of blocks, which are stretches of the document's `text`. The
+    passage begins there at `start`.
     """
 
     kind: Literal["page", "text"]
@@ -47,6 +52,10 @@ class SourceView:
     before: str = ""
     marked: str = ""
     after: str = ""
+    layout: Layout | None = None
+    cards: tuple[Card, ...] = ()
+    text: str = ""
+    start: int = 0
 
 
 def view_source(
@@ -67,15 +76,20 @@ def view_source(
     if document.metadata.get("path") != file.path or not (
         pages := _pages_reached(library, file, document, start, end)
     ):
+        text, layout = document.text, layout_of(file, document)
         return SourceView(
             "text",
             file.id,
             file.name,
             document.page_word,
-            before=document.text[max(start - around, 0) : start],
-            marked=document.text[start:end],
+            before=text[max(start - around, 0) : start],
+            marked=text[start:end],
             quoted=tuple(quoted),
-            after=document.text[end : end + around],
+            after=text[end : end + around],
+            layout=layout,
+            cards=lay_out(library, file, document, layout, start, end, around) if layout else (),
+            text=text,
+            start=start,
         )
     labels = tuple(document.pages[each].label for each in pages) if document.pages else ("1",)
     boxes, quoted_boxes = _find_boxes(library, file, pages, source.text, quoted)

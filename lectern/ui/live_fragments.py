@@ -28,10 +28,15 @@ def answer_placeholder(place: DeltaGenerator | None = None) -> DeltaGenerator:
     return place
 
 
-def rerun_page() -> None:
-    """Reruns the whole page, but not while a dialog is open, which would lose its text."""
+def dialog_is_open() -> bool:
+    """Whether a rerun of the whole page would lose the text in a dialog."""
     state = session()
-    if not (state.documents.adding or state.answers.form or state.confirm):
+    return bool(state.documents.adding or state.answers.form or state.confirm)
+
+
+def rerun_page() -> None:
+    """Reruns the whole page, but not while a dialog is open."""
+    if not dialog_is_open():
         st.rerun()
 
 

@@ -244,7 +244,7 @@ def test_browser_back_undoes_each_click_and_forward_repeats_it(page: Page, app: 
     until(page, lambda: at_rest() == seen[0])
     for number in (0, 1):
         page.locator('[class*="st-key-chips_"] a').nth(number).click()
-        page.locator(".st-key-panel .label, .st-key-panel .text").first.wait_for()
+        page.locator(".st-key-panel").locator(".label, .text, .cards").first.wait_for()
         until(page, lambda: page.url != seen[-1][2])
         seen.append(at_rest())
     assert len({url for _, _, url in seen}) == 3
@@ -263,17 +263,17 @@ def test_browser_back_undoes_each_click_and_forward_repeats_it(page: Page, app: 
 def test_citation_of_a_text_file_marks_the_passage(page: Page, app: App) -> None:
     ask_anew(page, app, "At what gusts did Dr Greaves recommend that the railway stop?")
     page.locator('[class*="st-key-chips_"] a', has_text="committee-minutes").first.click()
-    mark = page.locator(".st-key-panel .text mark")
-    mark.wait_for()
-    around = page.locator(".st-key-panel .text").inner_text()
-    assert len(mark.inner_text()) > 40
-    assert mark.inner_text() in around
-    assert len(around) > len(mark.inner_text())
-    quoted = mark.locator(".quoted").all_inner_texts()
+    cards = page.locator(".st-key-panel .cards")
+    cards.locator("mark").first.wait_for()
+    marked, around = cards.locator("mark").all_inner_texts(), cards.inner_text()
+    assert sum(map(len, marked)) > 40
+    assert all(text in around for text in marked)
+    assert len(around) > sum(map(len, marked))
+    quoted = cards.locator("mark.quoted").all_inner_texts()
     assert quoted
     said = " ".join(transcript(page)[-1].split())
     assert all(" ".join(text.split()) in said for text in quoted)
-    assert sum(map(len, quoted)) < len(mark.inner_text())
+    assert sum(map(len, quoted)) < sum(map(len, marked))
 
 
 def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, drop, payload, row, settled, wait_until_read
+from tests.app.conftest import App, drop, payload, row, settled, until, wait_until_read
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
 PDF = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix == ".pdf")
 SHEETS = SAMPLE / "passenger-figures.xlsx"
+SLIDES = SAMPLE / "school-visit-2025.pptx"
 TEXT = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix in (".md", ".txt"))
 
 
@@ -127,7 +128,50 @@ def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app:
     page.get_by_role("button", name="The long way", exact=True).wait_for()
     assert not page.get_by_role("button", name="of the script").count()
     page.get_by_role("button", name="The long way", exact=True).click()
-    page.locator(".text", has_text="It begins here.").wait_for()
+    page.locator(".cards", has_text="It begins here.").wait_for()
+    page.locator(".cards h3", has_text="The *long* way").wait_for()
+    page.locator(".cards pre", has_text="# of the script").wait_for(state="detached")
+
+
+def test_slides_are_cards_and_a_match_is_marked_on_its_slide(page: Page, app: App) -> None:
+    opened(page, app, SLIDES.name)
+    first = page.locator(".card.slide").first
+    first.get_by_text("Slide 1", exact=True).wait_for()
+    assert first.get_by_role("heading").inner_text() == "How a bucket of water climbs a cliff"
+    assert first.locator(".item").count() == 2
+    first.locator(".note", has_text="Bring the model").get_by_text("Speaker notes").wait_for()
+    box = page.get_by_role("textbox", name="Search in this document")
+    box.fill("limescale")
+    box.press("Enter")
+    page.locator(".st-key-found_0 button").click()
+    mark = page.locator(".card", has_text="Slide 6").locator("mark")
+    mark.wait_for()
+    assert mark.all_inner_texts() == ["limescale"]
+    until(page, lambda: mark.evaluate("el => el.getBoundingClientRect().top < innerHeight"))
+
+
+def test_web_page_shows_its_headings_and_tables_and_runs_nothing(page: Page, app: App) -> None:
+    name = "opening <i>hours.html"
+    page.goto(app.url)
+    code = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
+    body = (
+        f"<h1>Museum</h1><p>Welcome. {code.replace('<', '&lt;')}</p><h2>Times</h2><table><tr><th>Day</th>"
+        "<th>From</th></tr><tr><td>Monday</td><td>10:00</td></tr></table>"
+    )
+    drop(page, payload(name, body.encode()))
+    row(page, name).wait_for()
+    wait_until_read(page)
+    opened(page, app, name)
+    card = page.locator(".card")
+    card.get_by_role("heading", name="Times").wait_for()
+    assert card.locator("th").all_inner_texts() == ["Day", "From"]
+    assert card.locator("td").all_inner_texts() == ["Monday", "10:00"]
+    assert code in card.inner_text()
+    page.get_by_role("button", name="Contents").click()
+    page.get_by_role("button", name="Times", exact=True).wait_for()
+    page.keyboard.press("Escape")
+    assert not card.locator("script, img").count()
+    assert "ran" not in page.title()
 
 
 def test_sheet_shows_as_a_grid_and_search_shows_its_text(page: Page, app: App) -> None:

@@ -114,9 +114,9 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
 def test_a_quote_is_saved_from_its_passage(page: Page, app: App, notes: Notes) -> None:
     ask_anew(page, app, DOG)
     page.locator('[class*="st-key-chips_"] a').first.click()
-    mark = page.locator(".st-key-panel .text mark")
-    mark.wait_for()
-    quoted = " ".join(mark.locator(".quoted").all_inner_texts()) or mark.inner_text()
+    panel = page.locator(".st-key-panel")
+    panel.locator("mark").first.wait_for()
+    quoted = " ".join(panel.locator(".quoted").all_inner_texts() or panel.locator("mark").all_inner_texts())
     button(page, "Keep as a note").click()
     page.get_by_text("Added to your notes.").wait_for()
     (note,) = notes.all()

@@ -55,7 +55,7 @@ def made(app: App, browser: Browser) -> Iterator[Made]:
     page.set_default_timeout(SECONDS)
     ask_anew(page, app, "May I bring a large dog?")
     page.locator('[class*="st-key-chips_"] a', has_text=".html").first.click()
-    page.locator(".st-key-panel .text mark").first.wait_for()
+    page.locator(".st-key-panel .cards mark").first.wait_for()
     settled(page)
     in_a_text = page.url
     ask_anew(page, app, ON_A_PAGE)

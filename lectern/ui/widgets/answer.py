@@ -24,6 +24,7 @@ from lectern.ui.state import allow_interruption, fill_menu
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.answer_forms import is_chat
+from lectern.ui.widgets.answer_rows import rows_as_tables
 from lectern.ui.widgets.file_table import file_table, stream_table
 from lectern.ui.widgets.passage import calls_address
 from lectern.ui.widgets.problem import Choice, problem, try_again
@@ -135,13 +136,15 @@ def answer_without_text(message: Message) -> None:
 def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
     """Draws an answer until it is finished. `where`: the `place` of `answer_placeholder`."""
     reading = message.ask.reading if message.ask else "best"
-    place = answer_placeholder(where)
+    place, ask, library = answer_placeholder(where), message.ask, resources.library()
+    is_quote = ask is not None and (ask.extractive or library.settings.llm.provider == "none")
     with place:
         if reading == "each_file":
             stream_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        text, passages, polled = StreamedText(st.container()), StreamedSources(message), 0.0
+        question = ask.question if ask is not None and is_quote else None
+        text, passages, polled = StreamedText(st.container(), question), StreamedSources(message), 0.0
         for piece in run.follow():
             allow_interruption()
             if time.monotonic() - polled > POLL_SECONDS:
@@ -263,11 +266,19 @@ def _below(message: Message, *, last: bool) -> None:
 def _draw_text(message: Message, *, folds: bool) -> None:
     """The text of an answer. If it `folds`, later paragraphs are in an expander, but not the line with most
     words of the question."""
-    written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
-    if message.facts is not None and message.facts.extractive:
+    text, marks, facts = message.text, sentence_marks(message), message.facts
+    question = message.ask.question if message.ask else ""
+    if facts is not None and facts.condensed:
+        question = facts.condensed
+    is_quote = facts is not None and facts.extractive
+    if is_quote and question and not marks:  # marks are places in the text as it is
+        text = rows_as_tables(text, question)
+    written = answer_md(text, _links(message), marks, message.shown_numbers)
+    if is_quote:
         written = mark_unsure_rows(written)
-    ends = accumulate(map(len, message.text.split("\n\n")))
-    visible = max(MIN_PARAGRAPHS, sum(end <= VISIBLE_CHARS for end in ends), _matching_paragraph(message))
+    ends = accumulate(map(len, text.split("\n\n")))
+    fitting = sum(end <= VISIBLE_CHARS for end in ends)
+    visible = max(MIN_PARAGRAPHS, fitting, _matching_paragraph(text, question))
     paragraphs = written.split("\n\n")
     if not folds or len(paragraphs) <= visible:
         st.markdown(written)
@@ -277,12 +288,11 @@ def _draw_text(message: Message, *, folds: bool) -> None:
         st.markdown("\n\n".join(paragraphs[visible:]))
 
 
-def _matching_paragraph(message: Message) -> int:
+def _matching_paragraph(text: str, question: str) -> int:
     """The number of the paragraph, from 1, whose line shares most words with the question."""
-    question = message.ask.question if message.ask else ""
     shared = [
         max(shared_words(question, line) for line in sentences(paragraph) or [""])
-        for paragraph in message.text.split("\n\n")
+        for paragraph in text.split("\n\n")
     ]
     return shared.index(max(shared)) + 1
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import streamlit as st
 
+from lectern.explain.laid_out_text import article_headings
 from lectern.jobs.file_rows import FileRow
 from lectern.schema import Source
 from lectern.ui import labels, resources
@@ -136,11 +137,10 @@ def _current_source(file: FileRow, document: Document) -> Source:
 def _contents(file: FileRow, document: Document) -> None:
     """The sheets, chapters or other parts; the headings of a text without parts."""
     several = len(document.pages) > 1
-    parts = (
-        [(page.label, page.start) for page in document.pages]
-        if several
-        else list(_headings(file.name, document.text))
-    )
+    parts = [(page.label, page.start) for page in document.pages]
+    if not several:
+        parts = article_headings(resources.library(), file, document)
+        parts = parts or list(_headings(file.name, document.text))
     if not parts:
         return
     current = document.page_at(session().documents.place[0]) if several else None

@@ -14,6 +14,7 @@ from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.empty_state import empty_state
+from lectern.ui.widgets.file_order import NEWEST, filter_files, name_key, order_names
 from lectern.ui.widgets.files import delete_files, deletion_question
 from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import Problem, RagError
@@ -86,6 +87,33 @@ def _filters(files: Sequence[FileRow]) -> None:
             on_change=_first_page,
             width=140,
         )
+        orders = _orders()
+        fill_widget("document_order", session().indexes.document_sort)
+        st.selectbox(
+            _("Order"),
+            list(orders),
+            key="document_order",
+            format_func=lambda order: orders[order],
+            label_visibility="collapsed",
+            on_change=lambda: _sort(str(widget("document_order"))),
+            width=170,
+        )
+
+
+def _orders() -> dict[str, str]:
+    """The values of `document_sort` to choose from, with the current one. A phone has not all columns, whose
+    names sort, too."""
+    names = order_names()
+    orders = {"-added": NEWEST, "added": "oldest", "name": "name", "-size": "largest"}
+    sort = session().indexes.document_sort
+    arrow = "↓" if sort.startswith("-") else "↑"
+    of_column = {sort: f"{_words()[sort.removeprefix('-')]} {arrow}"}
+    return of_column | {value: names[order] for value, order in orders.items()}
+
+
+def _sort(sort: str) -> None:
+    session().indexes.document_sort = sort
+    _first_page()
 
 
 def _page_buttons(page: int, pages: int, rows: int, matching: int) -> None:
@@ -128,16 +156,12 @@ def _states() -> dict[str, str]:
 
 def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
     """The files that match the fields, in the order of the table."""
-    text = str(widget("document_search") or "").casefold().strip()
+    named = filter_files(files, str(widget("document_search") or ""))
     state, kind = widget("document_state") or "", widget("document_kind") or ""
-    matching = [
-        file
-        for file in files
-        if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
-    ]
+    matching = [file for file in named if state in ("", file.state) and kind in ("", file.kind)]
     sort = session().indexes.document_sort
     keys = {
-        "name": lambda file: file.name.casefold(),
+        "name": name_key,
         "state": lambda file: file.state,
         "passages": lambda file: file.passages,
         "size": lambda file: file.size,
@@ -195,8 +219,7 @@ def _act() -> None:
     library, state, do, id_ = resources.library(), session(), request.get("do"), str(request.get("id", ""))
     try:
         if do == "sort" and id_ in ("name", "state", "passages", "size", "added"):
-            state.indexes.document_sort = f"-{id_}" if state.indexes.document_sort == id_ else id_
-            state.indexes.document_page = 1
+            _sort(f"-{id_}" if state.indexes.document_sort == id_ else id_)
         elif do == "open":
             state.viewer.document, state.viewer.start, state.viewer.match_start, state.viewer.passage = (
                 id_,

@@ -16,11 +16,14 @@ from lectern.ui.navigation import open_document
 from lectern.ui.safetext import label
 from lectern.ui.state import event, session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.file_order import NEWEST, filter_files, order_names, sort_files
 from lectern.ui.widgets.groups import groups_form
+from lectern.ui.widgets.search_field import search_field
 from lectern.ui.widgets.viewer import close_viewer
 from ragcore.errors import RagError, UnknownDocumentError
 
 COUNTED_FROM = 8  # files; a shorter list has no count above it
+MAX_UNSORTED = 10  # files; a longer list has a search and a choice of the order
 WITHOUT_PASSWORD = ("EPUB", "EML", "MHT", "MHTML")  # kinds of protected files that cannot be unlocked here
 BATCH = 200  # rows at first, and with each click on "Show more"
 
@@ -28,16 +31,38 @@ _FILES = component("files", '<label class="all" hidden><input type="checkbox"><s
 
 
 def file_rows() -> None:
-    """A row per file. Updates itself while files are read."""
+    """A row per file, with a search and a choice of the order above a long list. Updates itself while files
+    are read."""
     tally = _tally()
-    count = tally.total()
     st.fragment(_draw_list, run_every=1.0 if tally["active"] else None)(tally)
-    more = min(BATCH, count - BATCH - session().documents.more_files)
-    if more > 0:
-        label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(
-            number=numeral(more)
+
+
+def _order_fields() -> None:
+    with st.container(key="file_order", horizontal=True, vertical_alignment="center", gap="small"):
+        search_field(
+            _("Search documents"), "file_search", placeholder=_("Search by name"), live=True, width=260
         )
-        st.button(label_more, key="more_files", type="tertiary", on_click=_show_more)
+        orders = order_names()
+        st.selectbox(
+            _("Order"),
+            list(orders),
+            key="file_sort",
+            format_func=orders.__getitem__,
+            label_visibility="collapsed",
+            persist_state="session",
+            width=170,
+        )
+
+
+def _listed() -> tuple[list[FileRow], int]:
+    """The files of the list in the order of the page, and the number of further ones."""
+    library, visible = resources.library(), BATCH + session().documents.more_files
+    search, order = str(widget("file_search") or ""), widget("file_sort") or NEWEST
+    if not search.strip() and order == NEWEST:
+        files = library.files.all(limit=visible)
+        return files, max(0, library.files.tally().total() - visible)
+    files = sort_files(filter_files(library.files.all(), search), order)
+    return files[:visible], max(0, len(files) - visible)
 
 
 def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRow]) -> None:
@@ -150,11 +175,10 @@ def _tally() -> Counter[str]:
 
 def _draw_list(drawn: Counter[str]) -> None:
     library, tally = resources.library(), _tally()
-    files, active = (
-        library.files.all(limit=BATCH + session().documents.more_files),
-        library.files.all(*ACTIVE),
-    )
-    if files:
+    if tally.total() > MAX_UNSORTED:
+        _order_fields()
+    (files, further), active = _listed(), library.files.all(*ACTIVE)
+    if tally.total():
         _head(tally, files, active)
     groups = library.groups.all()
     _FILES(
@@ -167,6 +191,13 @@ def _draw_list(drawn: Counter[str]) -> None:
         on_act_change=_act,
         on_chosen_change=lambda: None,
     )
+    if tally.total() and not files:
+        st.caption(_("No documents match."))
+    if more := min(BATCH, further):
+        label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(
+            number=numeral(more)
+        )
+        st.button(label_more, key="more_files", type="tertiary", on_click=_show_more)
     if session().notice or session().address.next_page or tally != drawn:
         rerun_page()
 

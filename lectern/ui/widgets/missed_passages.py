@@ -87,7 +87,7 @@ def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None
             args=(message, 0),
         )
         st.markdown(f"**{label(labels.place(missed.source))}**")
-        passage(missed.source)
+        passage(missed.source, question=missed.searched)
         return
     _draw_cause(message, missed, expected)
 

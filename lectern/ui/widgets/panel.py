@@ -77,7 +77,7 @@ def side_panel(opened: Opened) -> None:
 def source_panel(source: Source, text: str) -> None:
     """The panel for a passage of a note; `text` is the note's."""
     with _frame(_source_title(source), source):
-        passage(source, answer=text)
+        passage(source, answer=text, question="")
 
 
 @contextmanager
@@ -145,7 +145,10 @@ def _source_title(source: Source | None, numbers: Mapping[int, int] | None = Non
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
     if source is not None:
         passage(
-            source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None
+            source,
+            answer=answer,
+            recorded=message.facts is not None and message.facts.recorded is not None,
+            question=message.ask.question if message.ask else "",
         )
 
 

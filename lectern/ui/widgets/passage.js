@@ -105,9 +105,73 @@ function legend({ words, kind }) {
   return line;
 }
 
+// A text with the passage and its quotes marked.
+function withMarks(made, pieces) {
+  for (const [text, shade] of pieces) {
+    if (shade) made.append(element("mark", shade === 2 ? "quoted" : "", text));
+    else made.append(text);
+  }
+  return made;
+}
+
+function drawTable(block, words) {
+  const table = element("table");
+  if (block.columns.length) {
+    const row = element("tr");
+    for (const name of block.columns) row.append(element("th", "", name));
+    const head = element("thead");
+    head.append(row);
+    table.append(head);
+  }
+  const body = element("tbody");
+  for (const cells of block.rows) {
+    const row = element("tr");
+    for (const pieces of cells) row.append(withMarks(element("td"), pieces));
+    body.append(row);
+  }
+  table.append(body);
+  const scroll = element("div", "wide");
+  scroll.tabIndex = 0; // a wide table is scrolled with the keyboard, too
+  scroll.append(table);
+  const shown = (block.rows[0] ?? []).length;
+  if (shown < block.all) scroll.append(element("p", "more-columns", filled(words.columns, { shown, all: block.all })));
+  return scroll;
+}
+
+function drawBlock(block, words) {
+  if (block.kind === "table") return drawTable(block, words);
+  const tags = { heading: `h${block.level + 1}`, code: "pre", line: "hr" };
+  const made = element(tags[block.kind] ?? "p", block.kind);
+  if (block.kind === "line") return made;
+  if (block.kind === "item") made.style.setProperty("--level", block.level);
+  if (block.kind === "note" && block.mark) made.append(element("b", "", words[block.mark]), " ");
+  else if (block.mark) made.append(element("span", "mark", /[-*]/.test(block.mark) ? "•" : block.mark), " ");
+  return withMarks(made, block.pieces);
+}
+
+function buildCards({ data, root }) {
+  const cards = element("div", "cards");
+  for (const { label, blocks } of data.cards) {
+    const card = element("section", label ? "card slide" : "card");
+    if (label) card.append(element("p", "number", filled(data.words.slide, { label })));
+    card.append(...blocks.map((block) => drawBlock(block, data.words)));
+    cards.append(card);
+  }
+  const quoted = cards.querySelector("mark.quoted");
+  cards.classList.toggle("quotes", Boolean(quoted));
+  if (quoted && cards.querySelector("mark:not(.quoted)")) root.append(legend({ words: data.words, kind: "text" }));
+  root.append(cards);
+  const first = quoted || cards.querySelector("mark");
+  if (first) requestAnimationFrame(() => first.scrollIntoView({ block: "center", inline: "nearest" }));
+}
+
 function build(view) {
   const { data, root } = view;
   root.replaceChildren();
+  if (data.kind === "cards") {
+    buildCards(view);
+    return;
+  }
   if (data.kind === "text") {
     const text = element("div", "text");
     const mark = element("mark");

@@ -16,6 +16,7 @@ from lectern.ui.safetext import label
 from lectern.ui.server.downloads import page_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.passage_cards import cards_data
 from ragcore.errors import InputError, RagError
 from ragcore.readers.pdf.page_images import Box
 from ragcore.text.quote_places import quoted_places
@@ -83,9 +84,11 @@ def passage(
     recorded: bool = False,
     around: int = SURROUNDING_CHARS,
     page_index: int | None = None,
+    question: str | None = None,
 ) -> None:
     """Draws a passage and highlights its quoted parts. `page_index`: the visible page, if not that of the
-    passage.
+    passage. `question`: of the answer that cites it; rows of a sheet are then a table with the columns that
+    it asks for first.
 
     `recorded`: the passage is from a recording of the sample, and may not be in this library.
     """
@@ -127,6 +130,8 @@ def passage(
             "quoted": _rectangles(view.quoted_boxes),
             "unmarked": "" if any(view.boxes) else source.text,
         }
+    elif view.cards and (view.layout != "sheet" or question is not None):
+        data |= {"kind": "cards", "cards": cards_data(view, question)}
     else:
         data |= {"before": view.before, "marked": _pieces(view.marked, view.quoted), "after": view.after}
     _PASSAGE(key="passage", data=data, on_page_change=_turn)
@@ -164,4 +169,8 @@ def _words() -> dict[str, str]:
             "in a scan."
         ),
         "read": _("Text read from this page"),
+        "slide": _("Slide {label}"),
+        "Notes": _("Speaker notes"),
+        "Comment": _("Comment"),
+        "columns": _("{shown} of {all} columns. The whole sheet has the others."),
     }

@@ -7,6 +7,7 @@ import streamlit as st
 from lectern.jobs.index_versions import IndexVersion
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, translate
+from lectern.ui.live_fragments import rerun_page
 from lectern.ui.safetext import label
 from lectern.ui.state import session
 from lectern.ui.widgets.problem import problem
@@ -27,7 +28,7 @@ def _draw_status(drawn: str) -> None:
     if (coming.state if coming else "") != drawn:
         if coming is None and not library.rebuilds.plan().changes:
             session().notice = _("The index has been rebuilt: all documents use the new passages.")
-        st.rerun()
+        rerun_page()
     if coming is not None:
         _progress(coming)
         return

@@ -10,6 +10,7 @@ from lectern.runs.call_in_flight import CallInFlight
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import answer_md
+from lectern.ui.widgets.answer_rows import rows_as_tables
 from ragcore.llms.call_stages import CallStage
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class StreamedText:
-    """Draws at the end of `place`: what the answer waits for, then its text."""
+    """Draws at the end of `place`: what the answer waits for, then its text. `question`: of an answer that
+    quotes; rows of tables are drawn as tables."""
 
-    def __init__(self, place: DeltaGenerator) -> None:
+    def __init__(self, place: DeltaGenerator, question: str | None = None) -> None:
         self._place = place
+        self._question = question
         self._slot = place.empty()
         self._tail = ""  # the paragraph that still grows
         self._begun = False
@@ -42,10 +45,15 @@ class StreamedText:
         self._tail += piece
         while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
             done, self._tail = self._tail.split("\n\n", 1)
-            self._slot.markdown(answer_md(done, links, numbers=numbers))
+            self._draw(done, links, numbers)
             self._slot = self._place.empty()
         if piece and self._tail:
-            self._slot.markdown(answer_md(self._tail, links, numbers=numbers))
+            self._draw(self._tail, links, numbers)
+
+    def _draw(self, text: str, links: Mapping[int, str], numbers: Mapping[int, int] | None) -> None:
+        if self._question is not None:
+            text = rows_as_tables(text, self._question)
+        self._slot.markdown(answer_md(text, links, numbers=numbers))
 
 
 def waits_for(run: Run) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from lectern.explain.across_languages import plan_across_languages
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
-from lectern.schema import AnswerFacts, Ask, Message, Source
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask, Message, Source
 from lectern.ui import resources
 from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.hashing import HashEmbedding
@@ -102,37 +103,170 @@ def test_no_offer_during_indexing_or_with_another_embedder(library: Library, tmp
     other.close()
 
 
+def test_no_offer_if_most_documents_searched_have_the_language(library: Library) -> None:
+    read(library, GERMAN)
+    read(library, "The keeper of the harbour writes down every boat that comes in.")
+    english = "What does the heron wait for?"
+    assert plan_across_languages(library, english, [source(ENGLISH)], answered=False) is None
+    assert plan_across_languages(library, QUESTION, [source(GERMAN)], answered=False) is not None
+    (german,) = [file.id for file in library.files.all() if file.name.startswith("Der")]
+    others = [file.id for file in library.files.all() if file.id != german]
+    assert plan_across_languages(library, english, [], answered=False, file_ids=[german]) is not None
+    assert plan_across_languages(library, QUESTION, [], answered=False, file_ids=[german]) is None
+    assert plan_across_languages(library, QUESTION, [], answered=True, file_ids=others) is not None
+
+
 def below_an_answer() -> None:
     import streamlit as st
 
+    from lectern.ui import resources
     from lectern.ui.widgets.across_languages import across_languages
 
-    across_languages(st.session_state.message)
+    message = resources.library().conversations.message(st.session_state.message)
+    if message is not None and message.state == "done":
+        across_languages(message)
 
 
-def test_one_click_rebuilds_the_index_for_every_language(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def runs(library: Library, monkeypatch: pytest.MonkeyPatch) -> AnswerRuns:
+    runs = AnswerRuns(library)
     monkeypatch.setattr(resources, "library", lambda: library)
+    monkeypatch.setattr(resources, "current_index", lambda: SimpleNamespace(library=library, runs=runs))
+    return runs
+
+
+def ask(library: Library, runs: AnswerRuns, question: str) -> str:
+    """The id of the answer, once it is given."""
+    run = runs.start(library.conversations.create("chat").id, Ask(question))
+    assert run.wait(60)
+    return run.message_id
+
+
+def tab(message_id: str) -> AppTest:
     page = AppTest.from_function(below_an_answer, default_timeout=60)
-    greeted = Message("m", "c", "assistant", "¡Hola!", "done", 0.0, Ask("¿Cómo estás?", chat_mode=None))
-    page.session_state["message"] = greeted
+    page.session_state["message"] = message_id
     page.run()
     assert not page.exception
-    assert not page.markdown, "the reply to a greeting searched nothing"
-    page.session_state["message"] = replace(
-        greeted,
-        ask=Ask(QUESTION, chat_mode=None),
-        facts=AnswerFacts("compact", "compact", 0, 0.1, 1, 1, 0, 0),
-        sources=(source(ENGLISH),),
-    )
-    page.run()
-    assert not page.exception
-    assert page.markdown[0].value.startswith("Your documents are indexed for questions in English")
+    return page
+
+
+def press(page: AppTest) -> None:
     (button,) = page.button
     assert button.label.startswith("Search across languages (")
     button.click().run()
+    assert not page.exception
+
+
+def rebuild(library: Library) -> None:
+    library.worker.close()  # only the worker of this process
+    while worker_of(library, library._embedders.of(BUILT_IN)).rebuild_once():
+        pass
+    assert library.store.versions.current().embed_model == MULTILINGUAL
+
+
+def answer_of(library: Library, message_id: str) -> Message:
+    message = library.conversations.message(message_id)
+    assert message is not None
+    return message
+
+
+def wait_for_answer(runs: AnswerRuns, message: Message) -> None:
+    run = runs.get(message.conversation_id)
+    assert run is None or run.wait(60)
+
+
+def test_the_reply_to_a_greeting_has_no_offer(library: Library, runs: AnswerRuns) -> None:
+    page = tab(ask(library, runs, "¡Hola! ¿Cómo estás?"))
+    assert not page.markdown, "it searched nothing"
+
+
+def test_one_click_rebuilds_the_index_for_every_language(library: Library, runs: AnswerRuns) -> None:
+    page = tab(ask(library, runs, QUESTION))
+    assert page.markdown[0].value.startswith("Your documents are indexed for questions in English")
+    press(page)
     coming = library.store.versions.next_version()
     assert coming is None or coming.embed_model == MULTILINGUAL
     assert coming is not None or library.store.versions.current().embed_model == MULTILINGUAL
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_question_is_asked_again_once_when_the_index_is_ready(
+    library: Library, runs: AnswerRuns, reloaded: bool
+) -> None:
+    id_ = ask(library, runs, QUESTION)
+    page = tab(id_)
+    press(page)
+    before = library.conversations.begin_again(id_, Ask(QUESTION))
+    library.conversations.write(id_, text="The first answer", state="done")
+    rebuild(library)
+    page = tab(id_) if reloaded else page.run()
+    wait_for_answer(runs, before)
+    again = answer_of(library, id_)
+    assert "heron" in again.text
+    assert [message.role for message in library.conversations.messages(again.conversation_id)] == [
+        "user",
+        "assistant",
+    ]
+    library.conversations.begin_again(id_, Ask(QUESTION))  # as if something else were written since
+    library.conversations.write(id_, text="unchanged", state="done")
+    tab(id_)
+    page.run()
+    wait_for_answer(runs, again)
+    assert answer_of(library, id_).text == "unchanged"
+
+
+def test_question_is_not_asked_again_in_place_of_another(library: Library, runs: AnswerRuns) -> None:
+    id_ = ask(library, runs, QUESTION)
+    press(tab(id_))
+    assert runs.retry(id_, ask=Ask("What does the heron wait for?")).wait(60)
+    rebuild(library)
+    before = answer_of(library, id_)
+    tab(id_)
+    wait_for_answer(runs, before)
+    assert answer_of(library, id_) == before
+
+
+def the_conversation() -> None:
+    import streamlit as st
+
+    from lectern.ui import resources
+    from lectern.ui.widgets import answer
+
+    messages = resources.library().conversations.messages(st.session_state.conversation)
+    for message in messages:
+        if message.role == "assistant":
+            answer.answer(message, last=message is messages[-1])
+
+
+def test_question_is_not_asked_again_after_a_later_one(library: Library, runs: AnswerRuns) -> None:
+    id_ = ask(library, runs, QUESTION)
+    press(tab(id_))
+    conversation = answer_of(library, id_).conversation_id
+    assert runs.start(conversation, Ask("What does the heron wait for?")).wait(60)
+    rebuild(library)
+    before = library.conversations.messages(conversation)
+    page = AppTest.from_function(the_conversation, default_timeout=60)
+    page.session_state["conversation"] = conversation
+    page.run()
     assert not page.exception
+    assert runs.get(conversation) is None
+    assert library.conversations.messages(conversation) == before
+
+
+def test_question_is_not_asked_again_after_a_rebuild_given_up(library: Library, runs: AnswerRuns) -> None:
+    id_ = ask(library, runs, QUESTION)
+    press(tab(id_))
+    library.worker.close()
+    library.store.versions.give_up()
+    library.rebuilds.start(embed_model=MULTILINGUAL)
+    rebuild(library)
+    before = answer_of(library, id_)
+    tab(id_)
+    wait_for_answer(runs, before)
+    assert answer_of(library, id_) == before
+
+
+def test_hint_for_an_english_question_names_the_other_documents(library: Library, runs: AnswerRuns) -> None:
+    read(library, GERMAN)
+    page = tab(ask(library, runs, "Which sailor painted the observatory last winter?"))
+    assert page.markdown[0].value.startswith("Some of your documents are in another language")

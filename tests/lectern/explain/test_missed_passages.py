@@ -3,11 +3,15 @@ offered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
 
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.missed_passages import why_missed
@@ -229,16 +233,70 @@ def test_language_is_blamed_before_a_file_of_unrelated_name(tmp_path: Path) -> N
     library.close()
 
 
-def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
-    path = make_pdf(
-        library.incoming / "made.pdf", ["The first page tells of nets.", "", "The third page tells of boats."]
-    )
-    library.intake.add(path, "harbour.pdf")
+BALLOON = Ask("What colour was the balloon?", chat_mode=None)
+PAGES = ["The first page tells of nets.", "", "The third page tells of boats."]
+
+
+def add_pdf(library: Library, path: Path, name: str) -> None:
+    library.intake.add(path, name)
     worker_of(library).run_once()
-    missed = why(library, Ask("What colour was the balloon?", chat_mode=None), "The balloon was red.")
+
+
+def make_scan(path: Path, pages: Sequence[str], *, dust: int = 0) -> Path:
+    """A page for each text, or for "" a picture of shapes, which has no words to recognise. With `dust`,
+    the picture has only so many specks."""
+    picture = Image.new("L", (595, 842), 244)
+    draw = ImageDraw.Draw(picture)
+    if dust:
+        for number in range(dust):
+            draw.point((40 + 7 * number, 60 + 11 * number), 90)
+    else:
+        draw.ellipse((100, 200, 400, 500), outline=20, width=6)
+    canvas = Canvas(str(path), pagesize=A4)
+    for page in pages:
+        if page:
+            canvas.drawString(72, 770, page)
+        else:
+            canvas.drawImage(ImageReader(picture), 0, 0, *A4)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
+    add_pdf(library, make_scan(library.incoming / "made.pdf", PAGES), "harbour.pdf")
+    missed = why(library, BALLOON, "The balloon was red.")
     assert (missed.cause, missed.page) == (Cause.NO_TEXT, "2")
     assert missed.file is not None
     assert missed.file.name == "harbour.pdf"
+
+
+def test_a_blank_page_is_never_the_cause(library: Library) -> None:
+    add_pdf(library, make_pdf(library.incoming / "made.pdf", PAGES), "empty between.pdf")
+    add_pdf(library, make_pdf(library.incoming / "made.pdf", [*PAGES[:1], "2", PAGES[2]]), "a number.pdf")
+    add_pdf(library, make_scan(library.incoming / "made.pdf", PAGES, dust=30), "blank scan.pdf")
+    assert why(library, BALLOON, "The balloon was red.").cause is Cause.ABSENT
+    assert why(library, BALLOON).cause is Cause.ABSENT
+
+
+def test_a_blank_page_hides_no_later_picture(library: Library) -> None:
+    add_pdf(library, make_scan(library.incoming / "made.pdf", PAGES), "harbour.pdf")
+    add_pdf(library, make_pdf(library.incoming / "made.pdf", PAGES), "blank.pdf")
+    missed = why(library, BALLOON, "The balloon was red.")
+    assert (missed.cause, missed.file and missed.file.name) == (Cause.NO_TEXT, "harbour.pdf")
+
+
+def test_a_file_of_blank_pages_is_never_the_cause(library: Library) -> None:
+    add_pdf(library, make_pdf(library.incoming / "made.pdf", ["", ""]), "balloon.pdf")
+    assert why(library, BALLOON, "The balloon was red.").cause is Cause.ABSENT
+
+
+def test_a_passage_without_words_is_never_the_missed_one(library: Library) -> None:
+    library.update_settings(AppSettings(ingest=IngestSettings(chunk_size=16, chunk_overlap=0)))
+    take_in(library, "1871 40\n" * 12 + "\n\n___\n", "figures.txt")
+    missed = why(library, replace(ON_ITS_OWN, question="What about 1871 40?", top_k=1))
+    assert missed.source is not None
+    assert missed.source.file_name != "figures.txt"
 
 
 def test_another_language_than_the_question(library: Library) -> None:

@@ -15,7 +15,7 @@ from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, UnknownDocumentError
 from tests.lectern.test_library import TOWER, finished, take_in, worker_of
-from tests.making import make_pdf
+from tests.making import make_pdf, make_pptx
 from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, drawn, scanned, with_tesseract
 from tests.ragcore.readers.pdf.drawing import turned_page
 from tests.ragcore.readers.pdf.test_pictures import FOOT, letter
@@ -252,3 +252,59 @@ def test_source_without_passages_is_reported_deleted(open_library: Callable[...,
     library.store.delete(file.id)
     with pytest.raises(InputError, match=r"tower\.txt has been deleted"):
         view_source(library, source)
+
+
+def test_passage_of_a_slide_is_drawn_on_its_card(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = make_pptx(
+        library.incoming / "given.pptx",
+        [("Budget", "Income grew\nReserves fell"), ("Villages", "Three of them have no debt")],
+        notes="Greet the council.",
+        table=[["Village", "Debt"], ["Ostholm", "0"], ["Westholm", "12,000"]],
+    )
+    file = library.intake.add(path, "talk.pptx").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    start = text.index("Village: Westholm")
+    source = Source(1, "", file.id, file.name, start, len(text), text[start:])
+    view = view_source(library, source, around=10)
+    (card,) = view.cards
+    assert (view.layout, card.label) == ("slide", "2")
+    assert [block.kind for block in card.blocks] == ["heading", "paragraph", "table"]
+    table = card.blocks[-1]
+    assert table.columns == ("Village", "Debt")
+    assert [[text[slice(*cell)] for cell in row if cell] for row in table.rows] == [
+        ["Ostholm", "0"],
+        ["Westholm", "12,000"],
+    ]
+    assert [card.label for card in view_source(library, source).cards] == ["1", "2"]
+
+
+def test_web_page_has_the_headings_of_its_original(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given.html"
+    path.write_text(
+        "<title>Museum</title><h1>Museum</h1><p>Welcome to all.</p><h3>Dogs are welcome, always.</h3>"
+        "<p>Not a heading</p><p>They may come along on any day.</p>"
+    )
+    file = library.intake.add(path, "museum.html").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    view = view_source(library, Source(1, "", file.id, file.name, 0, 6, text[:6]))
+    headings = [(text[b.start : b.end], b.level) for b in view.cards[0].blocks if b.kind == "heading"]
+    assert headings == [("Museum", 1), ("Dogs are welcome, always.", 3)]
+    if library.shared:  # the original comes from the server again
+        return
+    library.files.location(library.files.all()[0]).unlink()  # by hand: the headings are recognised
+    view = view_source(library, Source(1, "", file.id, file.name, 0, 6, text[:6]))
+    assert "Not a heading" in [text[b.start : b.end] for b in view.cards[0].blocks if b.kind == "heading"]
+
+
+def test_source_code_and_notes_are_drawn_as_they_are(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    for name in ("tower.py", "tower.txt", "tower.log"):
+        file = take_in(library, f'["{TOWER}"]', name)
+        text = library.store.document(file.id).text
+        view = view_source(library, Source(1, "", file.id, file.name, 0, len(text), text))
+        assert (view.layout, view.cards, view.marked) == (None, (), text)
+        library.delete_file(file.id)
