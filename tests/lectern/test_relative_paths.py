@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,21 @@ def test_folders_in_the_environment_are_absolute(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", "/home/ada")
     assert allowed_sources().folders == (tmp_path / "papers", Path("/home/ada/letters"), Path("/srv"))
     assert default_folder() == tmp_path / "library"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its environments have other folders")
+def test_start_runs_commands_in_the_current_folder(tmp_path: Path) -> None:
+    clone, current = tmp_path / "clone", tmp_path / "current"
+    clone.mkdir()
+    current.mkdir()
+    for name in ("start.py", "pyproject.toml"):
+        shutil.copyfile(CHECKOUT / name, clone / name)
+    venv.create(clone / ".venv", with_pip=False)
+    project = (clone / "pyproject.toml").read_text("utf-8")
+    (clone / ".venv" / "lectern-installed").write_text(f"{clone}{project}", "utf-8")
+    python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    command = [str(python), str(clone / "start.py"), "--library", "library", "export", "copy.lectern"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CHECKOUT), *filter(None, sys.path)])}
+    ended = subprocess.run(command, cwd=current, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert sorted(path.name for path in current.iterdir()) == ["copy.lectern", "library"]
