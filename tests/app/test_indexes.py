@@ -292,6 +292,9 @@ def test_exported_index_returns_with_its_documents_and_answers(page: Page, app: 
             page.reload()
             page.locator(".st-key-index_figures").wait_for()
             settled(page)
+    offered = page.locator('[class*="st-key-offered_"]')
+    offered.get_by_text("1 conversation").wait_for()
+    offered.get_by_role("button", name="Create an index from it").click()
     until(
         page, lambda: page.locator(".st-key-index_picker").count() == 1 and figure(page, "Documents") == "1"
     )
