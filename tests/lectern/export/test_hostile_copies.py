@@ -339,6 +339,17 @@ def test_a_copy_adds_nothing_to_what_was_there(library: Library, copy: Path, tmp
     assert library.evaluations.runs(question_set.id) == []
 
 
+def test_a_copy_adds_no_replay_to_a_chat_that_was_there(library: Library, copy: Path, tmp_path: Path) -> None:
+    mine = library.conversations.create()
+    library.conversations.begin(mine.id, Ask("Mine?"))
+
+    def replay(row: dict[str, Any]) -> None:
+        row.update(id=f"{mine.id}.1.context", kind="replay")
+
+    new = edited(copy, tmp_path / "new.lectern", {"conversations.jsonl": of_rows(replay)})
+    assert (read_copy(library, new).conversations, library.conversations.list_replays(mine.id)) == (0, [])
+
+
 class StopError(Exception):
     pass
 
