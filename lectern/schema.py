@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, TypeAdapter
 
+from lectern.settings import ChatMode, ResponseMode
 from ragcore.errors import Problem
 from ragcore.extractive.languages.quantities import lacks_total
 from ragcore.schema import NodeWithScore, Outcome
@@ -29,6 +30,8 @@ MOST = 10**15
 Moment = Annotated[float, Field(ge=0, le=LATEST)]  # seconds since the epoch
 Amount = Annotated[float, Field(ge=-MOST, le=MOST)]  # neither infinite nor NaN
 Count = Annotated[int, Field(ge=0, le=MOST)]
+ChatModeName = Annotated[str, Field(pattern="^(" + "|".join(get_args(ChatMode)) + r")\z")]
+ResponseModeName = Annotated[str, Field(pattern="^(" + "|".join(get_args(ResponseMode)) + r")\z")]
 
 T = TypeVar("T")
 
@@ -204,8 +207,8 @@ class Ask:
     """
 
     question: str
-    chat_mode: str | None = "condense_plus_context"
-    response_mode: str = "compact"
+    chat_mode: ChatModeName | None = "condense_plus_context"
+    response_mode: ResponseModeName = "compact"
     top_k: Count = 6
     file_ids: tuple[str, ...] | None = None  # None asks all documents
     extractive: bool = False  # answer without the language model

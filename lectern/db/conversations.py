@@ -10,14 +10,16 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from lectern.db.stored_json import (
+    dump_sources,
     parse_problem,
     parse_sources,
     parse_trace,
     read_stored,
+    renew_ask,
     renew_file_ids,
     stored_moment,
 )
@@ -316,15 +318,10 @@ class Conversations(Tables):
     def restore_message(self, row: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
         """Add a message of a copy to a restored conversation, see `CopiedMessage`; False if its id exists.
         `file_ids`: the new ids of the files in its answer."""
-        values = dict(row)
+        sources = renew_file_ids(parse_sources(row["sources"] or "[]"), file_ids)
+        values = {**row, "sources": dump_sources(sources)}
         if row["ask"]:
-            ask = Ask.from_json(row["ask"])
-            if ask.file_ids is not None:
-                ask = replace(ask, file_ids=tuple(file_ids.get(id_, id_) for id_ in ask.file_ids))
-            values["ask"] = ask.to_json()
-        if row["sources"]:
-            sources = renew_file_ids(parse_sources(row["sources"]), file_ids)
-            values["sources"] = json.dumps([asdict(source) for source in sources])
+            values["ask"] = renew_ask(Ask.from_json(row["ask"]), file_ids).to_json()
         if row["state"] == "writing":
             values["state"] = "interrupted"
         with self._database.transaction() as db:

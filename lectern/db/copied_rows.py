@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -235,7 +235,8 @@ def check_row(table: str, row: object) -> dict[str, Any]:
     """The columns of a row with valid values. ValueError for an invalid row, or an unknown table."""
     if table not in TABLES:
         raise ValueError(f"unknown table {table!r}")
-    return asdict(adapter(TABLES[table]).validate_python(row))
+    checked = adapter(TABLES[table]).validate_python(row)
+    return {field.name: getattr(checked, field.name) for field in fields(checked)}
 
 
 def is_trace(text: object) -> bool:

@@ -288,13 +288,18 @@ class _Restoring:
                     drafts.keep(file_id, vectors)
 
     def _add_conversations(self) -> tuple[int, int]:
-        """The number of new conversations, and of messages that could not be added."""
+        """The number of new conversations, and of rows that could not be added."""
+        conversations = self._library.conversations
         new: set[str] = set()
         lost = 0
         for row in self._rows("conversations", "messages"):
-            if row["table"] == "conversations":
-                if self._library.conversations.restore(row):
-                    new.add(row["id"])
-            elif row["conversation_id"] in new:
-                lost += not self._library.conversations.restore_message(row, self._file_ids)
+            if row["table"] == "messages":
+                if row["conversation_id"] in new:
+                    lost += not conversations.restore_message(row, self._file_ids)
+                continue
+            chat, dot, _mode = row["id"].partition(".")
+            if dot and chat not in new and conversations.get(chat) is not None:
+                lost += conversations.get(row["id"]) is None  # a replay of a chat that was there before
+            elif conversations.restore(row):
+                new.add(row["id"])
         return len(new), lost

@@ -553,6 +553,10 @@ def test_library_moves_by_a_download_and_a_drop(page: Page, app: App, empty_app:
     names = set(page.locator("li.row .name").all_inner_texts())
     page.goto(empty_app.url)
     drop(page, copy)
+    offered = page.locator('[class*="st-key-offered_"]')
+    offered.get_by_text("is a copy of a library. It contains:").wait_for()
+    assert not set(page.locator("li.row .name").all_inner_texts()) & names
+    offered.get_by_role("button", name="Add to this index").click()
     page.get_by_text("already in your library.").or_(page.get_by_text("added.")).first.wait_for()
     until(page, lambda: names <= set(page.locator("li.row .name").all_inner_texts()))
     wait_until_read(page)

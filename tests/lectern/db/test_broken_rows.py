@@ -84,6 +84,15 @@ def test_unknown_fields_in_stored_json_are_ignored(library: Library) -> None:
     assert message.problem.what == "It broke."
 
 
+@pytest.mark.parametrize("name", ["chat_mode", "response_mode"])
+def test_an_unknown_mode_is_an_ask_that_cannot_be_read(library: Library, name: str) -> None:
+    talk, answer = answer_in(library, ask=json.dumps(asdict(Ask("Who?")) | {name: "spy"}))
+    message = library.conversations.message(answer)
+    assert message is not None
+    assert (message.text, message.ask) == ("Ada [1].", None)
+    assert len(library.conversations.messages(talk)) == 2
+
+
 def test_only_the_broken_sources_of_an_answer_are_left_out(library: Library) -> None:
     talk, _ = answer_in(library, sources=json.dumps([{"number": 1}, asdict(SOURCE), 7]))
     assert library.conversations.messages(talk)[1].sources == (SOURCE,)
