@@ -41,6 +41,7 @@ class Fault:
     cut_after: int | None = None  # the connection is closed
     ends_after: int | None = None  # the body ends in good order, but the answer is not over
     silent_after: int | None = None  # nothing more comes
+    endless: str = ""  # text, thought or call: what a model writes that never ends
     open_end: bool = False  # the answer is over, and its body does not end
     garbage_after: int | None = None
     error_after: int | None = None  # an error object in the stream
@@ -436,6 +437,10 @@ class _Handler(BaseHTTPRequestHandler):
         pause = fault.slow or (1 / script.words_per_second if script.words_per_second else 0.0)
         sent = pieces(text)
         try:
+            while fault.endless and not script.stopping.is_set():
+                self._chunk(wire.more(fault.endless))
+                if self._is_gone():
+                    raise BrokenPipeError
             for index in range(len(sent) + 1):
                 if index == fault.cut_after:
                     self.close_connection = True
@@ -522,6 +527,15 @@ class _OpenAI:
     def piece(self, text: str) -> str:
         return self._event({"role": "assistant", "content": text}, None)
 
+    def more(self, kind: str) -> str:
+        """A word of a reply that does not end."""
+        deltas = {
+            "text": {"content": " more"},
+            "thought": {"reasoning_content": " more"},
+            "call": {"tool_calls": [{"index": 0, "function": {"arguments": " more"}}]},
+        }
+        return self._event(deltas[kind], None)
+
     def last(self, text: str, fault: Fault) -> str:
         deltas = [
             piece for index, call in enumerate(self._calls()) for piece in self._call_in_pieces(index, call)
@@ -592,6 +606,16 @@ class _Ollama:
         return self.framed(
             json.dumps({"model": self.body["model"], "message": message, "done": False}, ensure_ascii=False)
         )
+
+    def more(self, kind: str) -> str:
+        """A word of a reply that does not end."""
+        call = {"function": {"name": "search", "arguments": {"query": "more"}}}
+        messages: dict[str, dict[str, Any]] = {
+            "text": {"content": " more"},
+            "thought": {"content": "", "thinking": " more"},
+            "call": {"content": "", "tool_calls": [call]},
+        }
+        return self.framed(json.dumps({"message": messages[kind], "done": False}))
 
     def last(self, text: str, fault: Fault) -> str:
         """Each tool call has a line of its own, as Ollama streams them."""

@@ -28,9 +28,9 @@ _HARMFUL = re.compile(
     r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|:(?=[+/]|-\d|[^\s!-/:-@\[-`{-~])|(?i:(?<=\bwww)\.)"
     r"|(?<=\w)@(?=\w)"
 )
-# Streamlit replaces these in the text that it has parsed, where escapes are gone: the names of emoji, icons and
-# its logo between colons, and arrows and comparisons. An invisible character after the first sign prevents it.
-# A number of at most two digits is the minutes of a time of day.
+# Streamlit replaces these in the text that it has parsed, where escapes are gone: the names of emoji, icons
+# and its logo between colons, and arrows and comparisons. An invisible character after the first sign keeps
+# them. A number of at most two digits is the minutes of a time of day.
 _INVISIBLE = "\u2060"  # word joiner
 _REPLACED = re.compile(
     r"(?a::(?!\d{1,2}\\?:)(?=(?:material\\?/)?(?:\\?[\w+-])+\\?:))"

@@ -33,6 +33,12 @@ class BrokenOffError(LLMProtocolError):
         self.partial = partial
 
 
+class EndlessReplyError(BrokenOffError):
+    """The model wrote more than twice the room for its answer, and was stopped."""
+
+    retryable = False
+
+
 class EmptyAnswerError(LLMProtocolError):
     """The model answered without any text."""
 

@@ -101,6 +101,7 @@ class Ollama(ServedLLM):
                     return Reply(
                         text, _usage(data), tuple(calls), data.get("done_reason") == "length", _timings(data)
                     )
+                self._server.check_room(exchange, message)
         raise self._server.broken_off(text)
 
     def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:

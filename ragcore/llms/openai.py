@@ -116,7 +116,7 @@ class OpenAICompatibleLLM(ServedLLM):
                 with closing(self._server.lines("/chat/completions", body, exchange)) as lines:
                     if "stream" not in body:
                         return (yield from self._read_whole(lines, messages))
-                    reply = yield from self._read_events(lines, messages)
+                    reply = yield from self._read_events(lines, messages, exchange)
                     mark_end(lines)
                     return reply
             except Refusal as refusal:
@@ -172,7 +172,9 @@ class OpenAICompatibleLLM(ServedLLM):
         yield text
         return Reply(text, _usage(data), tuple(calls), choice.get("finish_reason") == "length")
 
-    def _read_events(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
+    def _read_events(
+        self, lines: Iterable[str], messages: Sequence[RenderedMessage], exchange: Exchange
+    ) -> Replies:
         pieces: list[str] = []
         calls = CallsInPieces()
         usage: Usage | None = None
@@ -197,6 +199,8 @@ class OpenAICompatibleLLM(ServedLLM):
             if piece := text_of(delta):
                 pieces.append(piece)
                 yield piece
+            if "message" not in choice:  # that one is whole
+                self._server.check_room(exchange, delta)
         if finish is None:
             raise self._server.broken_off("".join(pieces))
         return Reply("".join(pieces), usage, calls.whole(messages), finish == "length", timings)

@@ -16,8 +16,9 @@ from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Pieces, Stream, Usage
 from ragcore.llms.call_stages import CallStage
 from ragcore.llms.http_client import Exchange, ModelServer, objects
-from ragcore.llms.http_errors import Refusal, Retries
+from ragcore.llms.http_errors import EndlessReplyError, Refusal, Retries
 from ragcore.llms.prompt_echo import ReplyFilter
+from ragcore.llms.reply_room import ReplyRoom
 from ragcore.llms.speed import Speed, Timings, record_of
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import set_stage
@@ -111,7 +112,8 @@ class ServedLLM(LLM):
     def _stream_once(self, call: LLMCall, messages: Sequence[RenderedMessage], pieces: list[str]) -> Stream:
         """One attempt. It also adds its pieces to `pieces`."""
         answer = ReplyFilter(call.prompt.task, messages, call.tools)
-        exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages))
+        room = ReplyRoom((call.metadata or self.metadata).num_output, self.count_tokens)
+        exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages), room=room)
         replies = Pieces(self._request(call, messages, exchange))
         first = last = 0.0  # times of pieces
         try:
@@ -126,6 +128,9 @@ class ServedLLM(LLM):
                     yield piece
         except Refusal as refusal:
             raise self._explain(refusal, call) from refusal
+        except EndlessReplyError as error:
+            error.partial = "".join(pieces)
+            raise
         except LLMProtocolError as error:
             if not pieces:
                 raise

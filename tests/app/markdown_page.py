@@ -1,5 +1,5 @@
-"""Draws each text of the JSON list in the file TEXTS as the application does: in an answer, as plain text, as a
-caption and as a button."""
+"""Draws each text of the JSON list in the file TEXTS as the application does: in an answer, as plain text, as
+a caption and as a button."""
 
 import json
 import os

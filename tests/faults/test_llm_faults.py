@@ -28,7 +28,7 @@ from ragcore.errors import (
 )
 from ragcore.llms import http_client as http
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.http_errors import BrokenOffError, EmptyAnswerError, WrongServerError
+from ragcore.llms.http_errors import BrokenOffError, EmptyAnswerError, EndlessReplyError, WrongServerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.server_llm import ServedLLM
@@ -429,6 +429,32 @@ def test_a_broken_stream_preserves_its_text(opened: Open, fault: Fault) -> None:
     (step,) = root.spans("llm")
     assert step.facts["reply"] == "The ferry leaves"
     assert step.error == str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["text", "thought", "call"])
+def test_endless_reply_is_stopped_at_twice_its_room(opened: Open, ask: Ask, kind: str) -> None:
+    naps = Naps()
+    with failing((), Fault(endless=kind)) as server, span("query") as root:
+        with closing(opened(server.url, sleep=naps)) as llm:
+            room = llm.metadata.num_output
+            with pytest.raises(EndlessReplyError, match=f"twice the room .* {2 * room:,} tokens") as caught:
+                ask(llm)
+        assert len(server.chats) == 1
+        assert server.disconnected.wait(5)
+    assert naps.seconds == []
+    words = caught.value.partial.split()
+    assert set(words) <= {"more"}
+    (step,) = root.spans("llm")
+    assert step.error == str(caught.value)
+    if kind == "text":
+        assert 2 * room <= llm.count_tokens(caught.value.partial) <= 2 * room + 2
+        assert ask is whole or step.facts["reply"] == caught.value.partial
+
+
+@pytest.mark.parametrize("text", ["more " * 1500, "m" * 6000], ids=["words", "letters"])
+def test_a_long_reply_within_twice_its_room_is_kept_whole(opened: Open, ask: Ask, text: str) -> None:
+    with ScriptedServer(lambda messages: text) as server, closing(opened(server.url)) as llm:
+        assert ask(llm).strip() == text.strip()
 
 
 def test_error_in_a_stream_uses_the_server_s_words(opened: Open) -> None:
