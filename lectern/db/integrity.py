@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Callable
 
-from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.errors import DamagedStoreError, Problem, StoreError
+from ragcore.sql import row_checksums
 from ragcore.sql.base import Database
 from ragcore.sql.sqlite import SQLiteDatabase
 
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 60.0  # Maximum time for a very large database.
+LOOK_SECONDS = 5.0
 CLOCK_STEPS = 100_000  # of SQLite's virtual machine between two checks of the clock
 
 
@@ -46,37 +48,68 @@ class IntegrityCheck:
         if self._thread is not None:
             self._thread.join(timeout)
 
+    def look(self) -> StoreError | None:
+        """Check now, for LOOK_SECONDS at most, because something failed that damage would explain."""
+        if self.problem is None:
+            self.problem = damage_of(self._database, LOOK_SECONDS, self._stopped.is_set)
+        return self.problem
+
+    def explain(self, problem: Problem) -> Problem:
+        """The damage that `look` finds, or else the problem of an unexpected failure."""
+        damage = self.look()
+        return problem if damage is None else Problem.of(damage)
+
     def _check(self, database: SQLiteDatabase) -> None:
-        try:
-            damage = find_damage(database, CHECK_SECONDS, self._stopped.is_set)
-        except StoreError as error:
-            if not isinstance(error, DamagedStoreError):
-                logger.warning("the database could not be checked: %s", error.what)
-                return
-            damage = str(error.__cause__ or error)
-        if damage:
-            logger.error("%s is damaged: %s", database.path, damage)
-            self.problem = DamagedStoreError(
-                f"A part of the library file {database.path} is damaged, and what was stored there may "
-                "be missing.",
-                hint=(
-                    "Close Lectern and restore the library's folder from a backup. If there is none, "
-                    "use Download a copy in Settings while the rest can still be read, and check the disk."
-                ),
-            )
+        self.problem = damage_of(database, CHECK_SECONDS, self._stopped.is_set) or self.problem
+
+
+def damage_of(
+    database: Database, seconds: float, stopped: Callable[[], bool] = lambda: False
+) -> StoreError | None:
+    """The error of a damaged database; None for an undamaged one, one on a server, or if it cannot be
+    checked."""
+    if not isinstance(database, SQLiteDatabase):
+        return None
+    try:
+        damage = find_damage(database, seconds, stopped)
+    except StoreError as error:
+        if not isinstance(error, DamagedStoreError):
+            logger.warning("the database could not be checked: %s", error.what)
+            return None
+        damage = str(error.__cause__ or error)
+    if not damage:
+        return None
+    logger.error("%s is damaged: %s", database.path, damage)
+    return DamagedStoreError(
+        f"A part of the library file {database.path} is damaged, and what was stored there may be missing or "
+        "wrong.",
+        hint=(
+            "Close Lectern and restore the library's folder from a backup. If there is none, "
+            "use Download a copy in Settings while the rest can still be read, and check the disk."
+        ),
+    )
 
 
 def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], bool] = lambda: False) -> str:
-    """The first message of `PRAGMA quick_check`; "" without damage, after so many seconds, or if it is
-    stopped. StoreError."""
+    """What is damaged: pages, rows with another checksum, or the indexes of tables; "" without damage, after
+    so many seconds, or if it is stopped. StoreError."""
     end = time.monotonic() + seconds
+
+    def ends() -> bool:
+        return time.monotonic() > end or stopped()
+
     with database.snapshot() as connection:
-        connection.set_progress_handler(lambda: time.monotonic() > end or stopped(), CLOCK_STEPS)
+        connection.set_progress_handler(ends, CLOCK_STEPS)
         try:
             message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            if message != "ok":
+                return message
+            if table := row_checksums.find_changed_table(connection, database.tables_with_checksums, ends):
+                return f"a row of {table} has changed"
+            message = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
         except sqlite3.OperationalError as error:
             if "interrupted" not in str(error):
-                raise
+                raise DamagedStoreError(str(error), hint="") from error
             logger.info("the database was not checked to its end")
             return ""
         finally:

@@ -132,10 +132,10 @@ class EvaluationJobs:
             self._fail(id_, Problem.of(error))
         except Exception:  # a bug must end the evaluation, or the screen waits forever
             logger.exception("the evaluation %s failed", id_)
-            self._fail(
-                id_,
-                Problem("This could not be finished.", "Try again. If it happens again, please report it."),
+            problem = Problem(
+                "This could not be finished.", "Try again. If it happens again, please report it."
             )
+            self._fail(id_, self._library.integrity.explain(problem))
         finally:
             with self._lock:
                 self._unfinished.discard(id_)

@@ -10,6 +10,7 @@ from concurrent.futures import Executor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
+from lectern.db.integrity import LOOK_SECONDS, damage_of
 from lectern.jobs.file_rows import FileRow, Lane, Stage
 from lectern.jobs.files import Files
 from lectern.jobs.sandbox import Cancelled
@@ -140,7 +141,7 @@ def record_end(files: Files, file: FileRow, worker: str) -> Iterator[None]:
             files.claimed.halt(file.id, worker)
             return
         logger.exception("%s failed", file.id)
-        bug = RagError(
+        bug = damage_of(files.database, LOOK_SECONDS) or RagError(
             f"{file.name} could not be added.", hint="Try again. If it happens again, please report it."
         )
         bug.__cause__ = error

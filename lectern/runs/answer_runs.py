@@ -144,7 +144,8 @@ class Run:
             except Exception:  # a bug must end the answer, or the screen waits forever
                 logger.exception("answer %s failed", self.message_id)
                 hint = "Try again. If it happens again, please report it."
-                self._fail(Problem("The answer could not be finished.", hint))
+                problem = Problem("The answer could not be finished.", hint)
+                self._fail(self._library.integrity.explain(problem))
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # its steps have ended only now
                 self._library.conversations.save_trace(self.message_id, self._answering.trace)

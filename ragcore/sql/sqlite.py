@@ -13,12 +13,13 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.sql import row_checksums
 from ragcore.sql.base import VERSION, BusyError, columns_in, columns_of, missing_columns, newer_version
 
 BUSY_SECONDS = 30.0  # a writer's maximum wait for another process's transaction
@@ -49,6 +50,7 @@ class _Opened:
         self.closing = weakref.finalize(self, connection.close)
         self.at_work = False
         self.unwanted = False
+        self.computes_checksums = False
         self._work = threading.RLock()
 
     @contextmanager
@@ -76,12 +78,14 @@ class SQLiteDatabase:
     """A SQLite file, opened at the first use. Threads may share it; `close` closes the connections of all
     threads, that of a thread in a transaction after the transaction.
 
-    A file without write permission, or on a read-only or full disk, can still be read.
+    A file without write permission, or on a read-only or full disk, can still be read. Rows get checksums
+    (`ragcore.sql.row_checksums`), except those of the tables in `without_checksums`: None for all tables.
     """
 
-    def __init__(self, path: Path, *schemas: str) -> None:
+    def __init__(self, path: Path, *schemas: str, without_checksums: Collection[str] | None = None) -> None:
         self.path = path
-        self._schemas = schemas
+        self._schemas = schemas if without_checksums is None else (*schemas, row_checksums.SCHEMA)
+        self._without_checksums = without_checksums
         self._local = threading.local()
         self._lock = threading.Lock()
         self._opened: weakref.WeakSet[_Opened] = weakref.WeakSet()
@@ -102,7 +106,7 @@ class SQLiteDatabase:
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """See `Database.transaction`. Acquires the write lock at once."""
-        return self._begin("BEGIN IMMEDIATE")
+        return self._begin("BEGIN IMMEDIATE", writes=True)
 
     def snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
         """See `Database.snapshot`."""
@@ -152,7 +156,7 @@ class SQLiteDatabase:
         return opened
 
     @contextmanager
-    def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _begin(self, begin: str, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
         with self._translate_errors():
             opened = self._own()
             connection = opened.connection
@@ -160,6 +164,9 @@ class SQLiteDatabase:
                 yield connection
                 return
             with opened.work():
+                if writes and not opened.computes_checksums:
+                    row_checksums.compute_checksums(connection, self.tables_with_checksums)
+                    opened.computes_checksums = True
                 connection.execute(begin)
                 try:
                     with connection:  # commits, or rolls back after an error
@@ -170,7 +177,7 @@ class SQLiteDatabase:
                     opened.before_commit.clear()
 
     def _open(self) -> _Opened:
-        with self._translate_errors():
+        with self._translate_errors(preparing=True):
             if self._prepared and not self.path.exists():  # a new file would be an empty library
                 raise StoreError(
                     f"The library file {self.path} is no longer there.",
@@ -192,6 +199,8 @@ class SQLiteDatabase:
             with self._lock:
                 try:
                     self._prepare(opened.connection, only_read)
+                    # A text that a disk has damaged is read, and compared with its checksum.
+                    opened.connection.text_factory = _decode
                 except BaseException:  # a connection must not stay open, whatever ended this
                     opened.close()
                     raise
@@ -227,6 +236,7 @@ class SQLiteDatabase:
                     self._add_new_columns(connection)
                     for schema in self._schemas:
                         connection.executescript(schema)
+                    row_checksums.forget_changed_rows(connection, self.tables_with_checksums)
                 if version < VERSION:
                     connection.execute(f"PRAGMA user_version = {VERSION}")
                 break
@@ -239,6 +249,13 @@ class SQLiteDatabase:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
+
+    @cached_property
+    def tables_with_checksums(self) -> tuple[str, ...]:
+        if self._without_checksums is None:
+            return ()
+        tables = dict.fromkeys(table for table, _ in self._expected_columns)
+        return tuple(set(tables) - {"row_checksums", *self._without_checksums})
 
     @cached_property
     def _expected_columns(self) -> dict[tuple[str, str], str]:
@@ -274,8 +291,9 @@ class SQLiteDatabase:
             connection.execute("COMMIT")
 
     @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """SQLite's failures as errors that a person can act on."""
+    def _translate_errors(self, *, preparing: bool = False) -> Iterator[None]:
+        """SQLite's failures as errors that a person can act on. While `preparing` the tables, an unknown one
+        comes from damaged tables."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -293,6 +311,8 @@ class SQLiteDatabase:
                         "connected."
                     ),
                 ) from error
+            if preparing:
+                raise self._damaged(detail) from error
             raise
         except sqlite3.ProgrammingError as error:
             if "closed database" in str(error):  # by another thread during this one's work
@@ -303,7 +323,19 @@ class SQLiteDatabase:
         except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError):
             raise  # a bug of ours
         except sqlite3.DatabaseError as error:
-            raise DamagedStoreError(
-                f"The library file {self.path} is damaged or is not a library: {error}.",
-                hint="Restore the library's folder from a backup, or delete it and add the documents again.",
-            ) from error
+            raise self._damaged(str(error)) from error
+        except UnicodeDecodeError as error:
+            # sqlite3 cannot decode its own message about a damaged name.
+            if b"malformed" not in error.object:
+                raise
+            raise self._damaged(error.object.decode("utf-8", "replace")) from error
+
+    def _damaged(self, detail: str) -> DamagedStoreError:
+        return DamagedStoreError(
+            f"The library file {self.path} is damaged or is not a library: {detail}.",
+            hint="Restore the library's folder from a backup, or delete it and add the documents again.",
+        )
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

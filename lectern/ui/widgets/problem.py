@@ -78,6 +78,8 @@ def draw_screen_failure(error: BaseException) -> None:
             _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )
+        with suppress(RagError):  # the library cannot be opened
+            failure = resources.library().integrity.explain(failure)
     problem(failure, [try_again()], key="unexpected")
     if isinstance(error, StoreError) and error.retryable:
         _retry_until_available()
