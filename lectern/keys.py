@@ -9,12 +9,13 @@ import json
 import logging
 import os
 import sqlite3
+import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from lectern.settings import AppSettings, Provider, home_of
 from ragcore.errors import ConfigError, StoreError
@@ -22,6 +23,7 @@ from ragcore.storage.atomic_file import replace_file
 
 logger = logging.getLogger(__name__)
 
+CHECKSUM = "checksum"  # Its name in the file. Earlier versions take it for the key of another provider.
 DAMAGED = "keys.damaged"  # new name of a file that cannot be read, with a number and .json
 
 
@@ -101,8 +103,19 @@ def _change_keys(folder: Path) -> Iterator[dict[str, StoredKey]]:
     with _lock(home / "keys.lock"):
         keys = _keys(folder)
         yield keys
-        text = json.dumps({name: stored.model_dump() for name, stored in keys.items()})
+        text = json.dumps(
+            {name: stored.model_dump() for name, stored in keys.items()} | {CHECKSUM: _checksum(keys)}
+        )
         replace_file(home / "keys.json", text, mode=0o600)
+
+
+def _checksum(keys: Mapping[str, StoredKey | str]) -> str:
+    """CRC-32 of the keys with their names and origins."""
+    entries = sorted(
+        (name, stored.key, stored.origin) if isinstance(stored, StoredKey) else (name, stored)
+        for name, stored in keys.items()
+    )
+    return f"{zlib.crc32(json.dumps(entries).encode()):08x}"
 
 
 def mask(key: str) -> str:
@@ -116,7 +129,11 @@ def _keys(folder: Path) -> dict[str, StoredKey]:
         return {}
     try:
         keys = TypeAdapter(dict[str, StoredKey | str]).validate_json(path.read_bytes().removeprefix(BOM_UTF8))
-    except ValidationError:
+        # An earlier version that changed the keys has made an object of it.
+        checksum = keys.pop(CHECKSUM, None)
+        if isinstance(checksum, str) and checksum != _checksum(keys):
+            raise ValueError("another checksum")
+    except ValueError:  # of which a ValidationError is one
         _rename_damaged(path)
         return {}
     except OSError as error:
