@@ -7,6 +7,7 @@ vector.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ CREATE TABLE IF NOT EXISTS drafts (
     owner TEXT NOT NULL,             -- such as the id of a file
     content TEXT NOT NULL,           -- see content_of
     vector BLOB NOT NULL,            -- float32, little-endian
+    checksum INTEGER,                -- CRC-32 of `vector`; NULL in earlier versions
     PRIMARY KEY (owner, content)
 );
 """
@@ -33,18 +35,26 @@ def content_of(embedder: str, text: str) -> str:
 
 class Drafts(Tables):
     def vectors(self, owner: str) -> dict[str, Vector]:
-        """The drafts of an owner, by content."""
+        """The drafts of an owner, by content, without damaged ones, which are computed again."""
         import numpy as np
 
-        rows = self._read("SELECT content, vector FROM drafts WHERE owner = ?", owner)
-        return {row["content"]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
+        rows = self._read("SELECT content, vector, checksum FROM drafts WHERE owner = ?", owner)
+        return {
+            row["content"]: np.frombuffer(row["vector"], "<f4").astype(np.float32)
+            for row in rows
+            if row["checksum"] in (None, zlib.crc32(row["vector"]))
+        }
 
     def keep(self, owner: str, vectors: Mapping[str, Vector]) -> None:
         with self._database.transaction() as db:
             db.executemany(
-                "INSERT INTO drafts (owner, content, vector) VALUES (?, ?, ?) ON CONFLICT (owner, "
-                "content) DO NOTHING",
-                [(owner, content, vector.astype("<f4").tobytes()) for content, vector in vectors.items()],
+                "INSERT INTO drafts (owner, content, vector, checksum) VALUES (?, ?, ?, ?) ON CONFLICT "
+                "(owner, content) DO NOTHING",
+                [
+                    (owner, content, packed, zlib.crc32(packed))
+                    for content, vector in vectors.items()
+                    if (packed := vector.astype("<f4").tobytes())
+                ],
             )
 
 

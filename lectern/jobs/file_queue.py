@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import platform
 import sys
@@ -38,6 +39,8 @@ from lectern.jobs.file_storage import FileBytes
 from lectern.jobs.time_left import read_costs, remember
 from ragcore.errors import Problem, RagError
 from ragcore.sql.base import Connection, Database
+
+logger = logging.getLogger(__name__)
 
 TOGETHER = 64  # Maximum number of files in one claim.
 TOGETHER_BYTES = 12_000  # Maximum size of these files together: about half a second's work of one core.
@@ -121,6 +124,14 @@ class FileQueue(Tables):
         with self._database.transaction() as db:
             row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
             if row and row["path"] and Stage(row["stage"]) not in WORKING:
+                queue_row(db, file_id, anew=True)
+
+    def heal(self, file_id: str) -> None:
+        """Queue a file that is ready, because its stored text is damaged. Its row says so afterwards."""
+        with self._database.transaction() as db:
+            update = "UPDATE files SET healing = 1 WHERE id = ? AND stage = 'ready' AND path != ''"
+            if db.execute(update, (file_id,)).rowcount:
+                logger.warning("the stored text of %s is damaged; the file is read again", file_id)
                 queue_row(db, file_id, anew=True)
 
     def restart(self, file_id: str) -> None:
@@ -237,10 +248,13 @@ class ClaimedFiles(Tables):
         were not read; a person can try again. `paces`: arguments for `remember`.
         """
         with self._database.transaction() as db:
+            query = "SELECT name FROM files WHERE id = ? AND healing = 1"
+            if healed := db.execute(query, (file_id,)).fetchone():
+                left_out = [*left_out, healed_problem(healed["name"])]
             changed = db.execute(
                 "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?, "
                 "left_out = ?, done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
-                " password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
+                " healing = 0, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
                 " WHERE id = ? AND worker = ? AND stop_asked = 0",
                 (
                     passages,
@@ -285,6 +299,13 @@ class ClaimedFiles(Tables):
                 "BETWEEN ? AND ?",
                 (self._clock(), began - SILENT_SECONDS, began + SILENT_SECONDS),
             )
+
+
+def healed_problem(name: str) -> Problem:
+    return Problem(
+        f"The stored text of {name} was damaged on the disk, and was read again from its original.",
+        "Check the disk, and keep a backup of the library's folder.",
+    )
 
 
 def _select_first(db: Connection, lanes: Sequence[Lane], most: int, silent: tuple[float, float]) -> list[Any]:

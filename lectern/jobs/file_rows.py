@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS files (
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
     heartbeat REAL NOT NULL DEFAULT 0,
-    lane INTEGER NOT NULL DEFAULT 1  -- see Lane
+    lane INTEGER NOT NULL DEFAULT 1, -- see Lane
+    healing INTEGER NOT NULL DEFAULT 0  -- 1: it is read again because its stored text was damaged
 );
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
 CREATE INDEX IF NOT EXISTS files_by_lane ON files (stage, lane, added, id);

@@ -18,7 +18,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -49,7 +49,7 @@ from lectern.jobs.page_words import PageWordsTable, drop_page_words
 from lectern.jobs.time_left import SCHEMA as PACES_SCHEMA
 from lectern.jobs.time_left import Costs, kind_of, read_costs
 from lectern.settings import IngestSettings
-from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
+from ragcore.errors import DamagedFileError, EmptyFileError, InputError, Problem, RagError, TooLargeError
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, Database, writable
 
@@ -95,6 +95,7 @@ class Files(Tables):
         self.claimed = ClaimedFiles(database, storage, clock)
         self.links = Links(database, clock)
         self.page_words = PageWordsTable(database)
+        self._compared: dict[Path, tuple[int, int]] = {}  # originals whose bytes are known to be right
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """Commits changes of rows together with all other changes of the same database."""
@@ -295,8 +296,24 @@ class Files(Tables):
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:
-        """The local path of the file's bytes."""
-        return self.storage.local(file.path)
+        """The local path of the file's bytes, which may have been deleted. DamagedFileError if they are not
+        what was added."""
+        path = self.storage.local(file.path)
+        if not file.path or not path.is_file():
+            return path
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            status = path.stat()
+            version = (status.st_mtime_ns, status.st_size)
+            if self._compared.get(path) != version:
+                with path.open("rb") as original:
+                    digest = hashlib.file_digest(original, "sha256").hexdigest()
+                if digest != file.hash:
+                    raise DamagedFileError(
+                        f"The original of {file.name} is damaged: it is not the file that was added.",
+                        hint="Add the file again, and check the disk.",
+                    )
+                self._compared[path] = version
+        return path
 
     def remove(self, file_id: str) -> None:
         """Delete the row and the bytes of a file."""

@@ -104,6 +104,10 @@ class IndexStore(Store, Protocol):
 class Healable(Protocol):
     """An index whose vectors are in local files. Damaged ones can be computed again."""
 
+    @property
+    def damaged_texts(self) -> set[str]:
+        """The ids of documents in which reading found damage. Whoever handles one removes it."""
+
     def compact(self) -> None:
         """Rewrite the files without deleted vectors. Not in a transaction."""
 
@@ -116,6 +120,10 @@ class Healable(Protocol):
 
 class IndexVersions(Tables):
     """The table of a library's indexes."""
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._database.in_transaction
 
     def current(self) -> CurrentVersion:
         """The index that is searched."""
@@ -283,11 +291,17 @@ def _read_settings(row: Any) -> IndexSettings:
 
 class CurrentStore:
     """A `Store` that is the current version at the time of each call. `open_version` opens the store of a
-    version by its name."""
+    version by its name. `heal` is called for each document whose stored text is damaged."""
 
-    def __init__(self, versions: IndexVersions, open_version: Callable[[str], IndexStore]) -> None:
+    def __init__(
+        self,
+        versions: IndexVersions,
+        open_version: Callable[[str], IndexStore],
+        heal: Callable[[str], None] = lambda document_id: None,
+    ) -> None:
         self.versions = versions
         self._open = open_version
+        self._heal = heal
         self._opened: dict[str, IndexStore] = {}
         self._last_name = ""  # of the version that was current at the last call
 
@@ -359,7 +373,9 @@ class CurrentStore:
         return self._query(lambda index: index.nodes(ids))
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
-        return self.current.passages(document_id)
+        index = self.current
+        with self._healing(index):
+            yield from index.passages(document_id)
 
     def passage_ids(self, document_id: str) -> list[str]:
         return self._query(lambda index: index.passage_ids(document_id))
@@ -388,12 +404,24 @@ class CurrentStore:
         for index in list(self._opened.values()):  # another thread may be opening one
             index.close()
 
+    @contextmanager
+    def _healing(self, index: IndexStore) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            # In a snapshot nothing can be written: a later query does it.
+            while isinstance(index, Healable) and index.damaged_texts and not self.versions.in_transaction:
+                with suppress(StoreError):  # a library that cannot be written
+                    self._heal(index.damaged_texts.pop())
+
     def _query(self, read: Callable[[IndexStore], T]) -> T:
         """The result of `read` on the current version; repeated if another became current meanwhile."""
         while True:
             name = self.read_current().name
+            index = self.version(name)
             try:
-                result = read(self.version(name))
+                with self._healing(index):
+                    result = read(index)
             except StoreError:
                 if self.versions.current().name == name:
                     raise

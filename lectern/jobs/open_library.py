@@ -17,10 +17,15 @@ from lectern.jobs.index_versions import SCHEMA as VERSIONS_SCHEMA
 from lectern.jobs.index_versions import CurrentStore, IndexVersions
 from lectern.settings import SCHEMA as SETTINGS_SCHEMA
 from lectern.settings import KeptSettings, SettingsFile, SettingsTable, on_server
+from ragcore.errors import DamagedStoreError
 from ragcore.sql.sqlite import SQLiteDatabase
 
 if TYPE_CHECKING:
     from ragcore.sql.postgres import PostgresDatabase
+
+
+# Large tables whose rows are compared with checksums of their own when they are read.
+WITH_OWN_CHECKSUMS = ("texts", "passages", "drafts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +51,39 @@ def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
 def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.vector_stores.disk import SCHEMA, DiskStore
 
+    refuse_empty(folder)
     database = SQLiteDatabase(
-        folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas
+        folder / "library.db",
+        *(FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas),
+        without_checksums=WITH_OWN_CHECKSUMS,
     )
     files = Files(database, FolderBytes(folder))
     store = CurrentStore(
-        IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors")
+        IndexVersions(database),
+        lambda name: DiskStore(database, index=name, vectors=folder / "vectors"),
+        heal=files.queue.heal,
     )
     return Parts(str(folder), database, files, store, SettingsFile(folder), time.time)
+
+
+def refuse_empty(folder: Path) -> None:
+    """DamagedStoreError for a folder with the files of a library whose database is empty or missing: a new
+    database would know none of them, and have their vectors deleted."""
+    database = folder / "library.db"
+    if database.exists() and database.stat().st_size:
+        return
+    log = database.with_name("library.db-wal")
+    if log.exists() and log.stat().st_size:
+        return  # another process is creating it
+    if any(True for name in ("vectors/*", "files/*/*") for _ in folder.glob(name)):
+        raise DamagedStoreError(
+            f"The library file {database} is empty or missing, but there are documents beside it. Nothing "
+            "was changed.",
+            hint=(
+                "Restore the library's folder from a backup. If there is none, move the folder away and add "
+                "the documents in its folder files again."
+            ),
+        )
 
 
 def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:

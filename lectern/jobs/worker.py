@@ -44,6 +44,7 @@ from lectern.settings import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import (
     AlreadyThereError,
+    DamagedTextError,
     InputError,
     NoTextError,
     PassedOverError,
@@ -113,6 +114,7 @@ class Worker:
         self._store = store
         self._embedders = Embedders(embedder)
         self._passages: dict[str, PassageEmbedder] = {}
+        self._unchecked: list[str] | None = None
         self._settings = settings
         self._lanes = lanes
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
@@ -139,6 +141,18 @@ class Worker:
         """The documents with damaged vectors. From now on only a search by words finds them."""
         index = self._store.current
         return index.verify() if isinstance(index, Healable) else []
+
+    def check_texts(self) -> None:
+        """Compare every stored text once with its checksums, until a file is queued. `CurrentStore` has
+        damaged ones read again."""
+        if self._unchecked is None:
+            self._unchecked = [stored.id_ for stored in self._store.documents()]
+        while self._unchecked and not self._files.queue.has_waiting():
+            document_id = self._unchecked.pop()
+            with contextlib.suppress(DamagedTextError, UnknownDocumentError):  # or deleted meanwhile
+                self._store.document(document_id)
+                for _ in self._store.passages(document_id):
+                    pass
 
     def heal(self) -> int:
         """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves
@@ -395,7 +409,8 @@ def tidy(files: Files, store: CurrentStore) -> None:
     index."""
     files.sweep()
     for stored in store.documents():
-        with contextlib.suppress(UnknownDocumentError):  # deleted by another process meanwhile
+        # deleted by another process meanwhile, or damaged
+        with contextlib.suppress(UnknownDocumentError, DamagedTextError):
             if (
                 files.get(stored.id_) is None
                 and store.document(stored.id_).metadata.get("file_id") == stored.id_
@@ -439,6 +454,7 @@ def main() -> None:
                 retry_while_away(worker.heal)
             except RagError as error:  # files must still be read; the next check tries again
                 logger.warning("damaged vectors could not be recomputed: %s", error.what)
+        retry_while_away(worker.check_texts)
         parts.store.close()  # An open file that another process deletes would still use disk space.
         retry_while_away(changes.wait)
 
