@@ -216,7 +216,11 @@ def _unpack(
 
 def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow, embedder: str) -> None:
     """Write the bytes of a file, and its vectors if they are of this embedder. FileNotFoundError."""
-    copy.write(library.files.storage.local(file.path), f"bytes/{file.id}")
+    try:
+        path = library.files.location(file)
+    except DamagedFileError:  # a damaged original is better than none
+        path = library.files.storage.local(file.path)
+    copy.write(path, f"bytes/{file.id}")
     if file.passages and library.embedder.name == embedder:
         with suppress(DamagedStoreError):  # `read_copy` lets them be computed again
             _write_vectors(library, copy, file, embedder)
