@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from lectern.jobs.embedding_drafts import content_of
 from lectern.jobs.index_versions import CHUNKING
-from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -137,7 +137,11 @@ def _write_all(library: Library, copy: zipfile.ZipFile, on_progress: Callable[[f
 
 def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow, embedder: str) -> None:
     """Write the bytes of a file, and its vectors if they are of this embedder. FileNotFoundError."""
-    copy.write(library.files.storage.local(file.path), f"bytes/{file.id}")
+    try:
+        path = library.files.location(file)
+    except DamagedFileError:  # a damaged original is better than none
+        path = library.files.storage.local(file.path)
+    copy.write(path, f"bytes/{file.id}")
     if file.passages and library.embedder.name == embedder:
         with suppress(DamagedStoreError):  # `read_copy` lets them be computed again
             _write_vectors(library, copy, file, embedder)

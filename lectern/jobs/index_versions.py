@@ -105,7 +105,9 @@ class IndexStore(Store, Protocol):
 class Healable(Protocol):
     """An index whose vectors are in local files. Damaged ones can be computed again."""
 
-    damaged_texts: set[str]  # ids of documents whose damage was discovered by reading
+    @property
+    def damaged_texts(self) -> set[str]:
+        """The ids of documents in which reading found damage. Whoever handles one removes it."""
 
     def compact(self) -> None:
         """Rewrite the files without deleted vectors. Not in a transaction."""
@@ -410,7 +412,8 @@ class CurrentStore:
         finally:
             # In a snapshot nothing can be written: a later query does it.
             while isinstance(index, Healable) and index.damaged_texts and not self.versions.in_transaction:
-                self._heal(index.damaged_texts.pop())
+                with suppress(StoreError):  # a library that cannot be written
+                    self._heal(index.damaged_texts.pop())
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:
         """The result of `read` on the current version; repeated if another became current meanwhile."""

@@ -76,10 +76,9 @@ def refuse_empty(folder: Path) -> None:
     if log.exists() and log.stat().st_size:
         return  # another process is creating it
     if any(True for name in ("vectors/*", "files/*/*") for _ in folder.glob(name)):
-        state = "empty" if database.exists() else "missing"
         raise DamagedStoreError(
-            f"The library file {database} is {state}, but there are documents beside it. "
-            "Nothing was changed.",
+            f"The library file {database} is empty or missing, but there are documents beside it. Nothing "
+            "was changed.",
             hint=(
                 "Restore the library's folder from a backup. If there is none, move the folder away and add "
                 "the documents in its folder files again."

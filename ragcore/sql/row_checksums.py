@@ -45,7 +45,10 @@ class _Table:
 
 def forget_changed_rows(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
     """Add the triggers that delete the checksums of changed rows."""
-    for table in _tables(connection, tables):
+    query = "SELECT name FROM main.sqlite_master WHERE type = 'trigger'"
+    present = {name for (name,) in connection.execute(query)}
+    missing = [table for table in tables if f"checksum_{table}_DELETE" not in present]
+    for table in _tables(connection, missing):
         for event in ("UPDATE", "DELETE"):
             connection.execute(
                 f'CREATE TRIGGER IF NOT EXISTS "checksum_{table.name}_{event}" BEFORE {event} ON '

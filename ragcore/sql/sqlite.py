@@ -177,7 +177,7 @@ class SQLiteDatabase:
                     opened.before_commit.clear()
 
     def _open(self) -> _Opened:
-        with self._translate_errors():
+        with self._translate_errors(preparing=True):
             if self._prepared and not self.path.exists():  # a new file would be an empty library
                 raise StoreError(
                     f"The library file {self.path} is no longer there.",
@@ -199,6 +199,8 @@ class SQLiteDatabase:
             with self._lock:
                 try:
                     self._prepare(opened.connection, only_read)
+                    # A text that a disk has damaged is read, and compared with its checksum.
+                    opened.connection.text_factory = _decode
                 except BaseException:  # a connection must not stay open, whatever ended this
                     opened.close()
                     raise
@@ -291,8 +293,9 @@ class SQLiteDatabase:
             connection.execute("COMMIT")
 
     @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """SQLite's failures as errors that a person can act on."""
+    def _translate_errors(self, *, preparing: bool = False) -> Iterator[None]:
+        """SQLite's failures as errors that a person can act on. While `preparing` the tables, an unknown one
+        comes from damaged tables."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -310,6 +313,8 @@ class SQLiteDatabase:
                         "connected."
                     ),
                 ) from error
+            if preparing:
+                raise self._damaged(detail) from error
             raise
         except sqlite3.ProgrammingError as error:
             if "closed database" in str(error):  # by another thread during this one's work
@@ -320,10 +325,18 @@ class SQLiteDatabase:
         except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError):
             raise  # a bug of ours
         except sqlite3.DatabaseError as error:
-            raise DamagedStoreError(
-                f"The library file {self.path} is damaged or is not a library: {error}.",
-                hint="Restore the library's folder from a backup, or delete it and add the documents again.",
-            ) from error
+            raise self._damaged(str(error)) from error
+        except UnicodeDecodeError as error:
+            # sqlite3 cannot decode its own message about a damaged name.
+            if b"malformed" not in error.object:
+                raise
+            raise self._damaged(error.object.decode("utf-8", "replace")) from error
+
+    def _damaged(self, detail: str) -> DamagedStoreError:
+        return DamagedStoreError(
+            f"The library file {self.path} is damaged or is not a library: {detail}.",
+            hint="Restore the library's folder from a backup, or delete it and add the documents again.",
+        )
 
 
 def _decode(data: bytes) -> str:

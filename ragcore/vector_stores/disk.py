@@ -289,8 +289,8 @@ class DiskStore(TableStore[DiskIndex]):
         if not rows:
             return None
         first_row, first_slot, passages = rows[0]
-        rows = range(first_row, first_row + passages)
-        self._change_terms(db, index, lambda: self._postings.remove(db, index.id_, rows))
+        removed = range(first_row, first_row + passages)
+        self._change_terms(db, index, lambda: self._postings.remove(db, index.id_, removed))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
             db.execute(

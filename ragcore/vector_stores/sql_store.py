@@ -318,6 +318,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     def _insert(self, db: Connection, index: Index, incoming: Incoming, more: Mapping[str, object]) -> int:
         """Returns the row of the first passage; the others follow. `more` are further columns of the
         document."""
+        self.damaged_texts.discard(incoming.document.id_)  # it is replaced
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
         columns = {"index_id": index.id_, "first_row": first_row, **incoming.columns, **more}
         (seq,) = db.execute(

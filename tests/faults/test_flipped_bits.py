@@ -7,7 +7,7 @@ import json
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from tests.lectern.jobs.libraries import add, paragraphs, small_passages, worker
 
 TEXTS = {f"{word}.txt": paragraphs(40, word) for word in ("kettle", "barrel", "wheel")}
 QUESTIONS = ("kettle number 7", "barrel lit for 31 nights", "wheel")
-FLIPS = 40  # bits of the database that are turned, one after another
+FLIPS = 60  # bits of the database that are turned, one after another
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             conversation = library.conversations.create(title=f"Conversation {number}")
             answer = library.conversations.begin(conversation.id, Ask(f"What is told of wheel {number}?"))
             node = library.store.keyword_search(f"wheel {number}", 1)[0].node
-            source = Source(
-                number=1,
-                file_id=node.ref_doc_id or "",
-                file_name="wheel.txt",
-                page_label=None,
-                text=node.text,
-                score=1.0,
-            )
+            source = Source(1, node.id_, node.ref_doc_id or "", "wheel.txt", 0, 20, node.text)
             library.conversations.write(
                 answer.id, text=f"It was lit {number} times. [1]", state="done", sources=[source]
             )
@@ -69,9 +62,10 @@ def opened(folder: Path) -> Library:
 def work(library: Library) -> None:
     """What a worker does."""
     worker = worker_of(library)
-    while worker.run_once():
-        pass
-    worker.check_texts()
+    for _ in range(len(TEXTS) + 1):  # a damaged text interrupts the check of the others
+        while worker.run_once():
+            pass
+        worker.check_texts()
     while worker.run_once() or worker.heal():
         pass
 
@@ -83,10 +77,13 @@ def read_all(library: Library) -> dict[str, Any]:
     for question in QUESTIONS:
         by_words = library.store.keyword_search(question, 5)
         by_meaning = library.store.search(embedder.embed_query(question), 5)
-        seen[question] = [
+        # The order of equal scores is that of the documents, which healing changes.
+        seen[question] = sorted(
             (hit.node.text, hit.node.metadata["file_name"], hit.node.start_char_idx, round(hit.score or 0, 4))
-            for hit in (*by_words, *by_meaning)
-        ]
+            for hits in (by_words, by_meaning)
+            for hit in hits
+            if (hit.score or 0) > (hits[-1].score or 0) + 1e-6
+        )
     for file in library.files.all():
         document = library.store.document(file.id)
         passages = [(node.text, node.start_char_idx) for node in library.store.passages(file.id)]
@@ -106,28 +103,26 @@ def outcome(folder: Path, expected: dict[str, Any]) -> str:
     """What becomes of a damaged library: "right", "healed", "said", or what must never be."""
     before = {path.relative_to(folder) for path in folder.glob("files/*/*")}
     sentences: list[str] = []
+    seen: dict[str, Any] = {}
+    rows, failed = [], []
     try:
         with closing(opened(folder)) as library:
             library.integrity.start()
             library.integrity.wait(60)
             damage = library.damage()
             sentences += [error.what for error in damage if error.hint]
-            seen: dict[str, Any] = {}
             try:
                 work(library)
                 seen = read_all(library)
+                rows = [problem.what for file in library.files.all() for problem in file.left_out]
+                failed = [file.problem.what for file in library.files.all() if file.problem is not None]
             except RagError as error:
-                assert error.hint
-                sentences.append(error.what)
+                sentences.append(error.what if error.hint else "report: no hint")
             except Exception as error:  # noqa: BLE001 - explained by damage, or a failure of this test
                 explained = library.integrity.look()
                 sentences.append(explained.what if explained else f"please report it: {error!r}")
-            rows = [problem.what for file in library.files.all() for problem in file.left_out]
-            failed = [file.problem.what for file in library.files.all() if file.problem is not None]
     except RagError as error:
-        assert error.hint
-        sentences.append(error.what)
-        seen, rows, failed = {}, [], []
+        sentences.append(error.what if error.hint else "report: no hint")
     lost = before - {path.relative_to(folder) for path in folder.glob("files/*/*")}
     if lost:
         return f"deleted {sorted(map(str, lost))}"
@@ -155,22 +150,19 @@ def turn_bit(path: Path, position: int, bit: int) -> None:
         file.write(bytes([byte ^ 1 << bit]))
 
 
-def flips(folder: Path, seed: int, count: int) -> Iterator[tuple[str, int, int]]:
-    """Bits of the database in which something is stored, and of every table alike: (page's table, position,
-    bit)."""
+def turn_any_bit(path: Path, seed: int) -> None:
+    """Turn a random bit where something is stored."""
     random_numbers = random.Random(seed)
-    data = (folder / "library.db").read_bytes()
+    data = path.read_bytes()
     used = [position for position in range(0, len(data), 16) if any(data[position : position + 16])]
-    for _ in range(count):
-        yield "", random_numbers.choice(used) + random_numbers.randrange(16), random_numbers.randrange(8)
+    turn_bit(path, random_numbers.choice(used) + random_numbers.randrange(16), random_numbers.randrange(8))
 
 
 @pytest.mark.parametrize("seed", range(FLIPS))
 def test_a_turned_bit_of_the_database_changes_nothing_unsaid(
     seed: int, folder: Path, expected: dict[str, Any]
 ) -> None:
-    for _, position, bit in flips(folder, seed, 1):
-        turn_bit(folder / "library.db", position, bit)
+    turn_any_bit(folder / "library.db", seed)
     assert outcome(folder, expected) in ("right", "healed", "said")
 
 
@@ -264,7 +256,7 @@ def test_an_empty_database_beside_documents_is_no_new_library(
     vectors = {path: path.read_bytes() for path in (folder / "vectors").iterdir()}
     damage(folder / "library.db")
     for _ in range(2):
-        with pytest.raises(DamagedStoreError, match=r"library\.db is (empty|missing)") as caught:
+        with pytest.raises(DamagedStoreError, match=r"library\.db is empty or missing") as caught:
             opened(folder)
         assert "backup" in caught.value.hint
     assert {path: path.read_bytes() for path in (folder / "vectors").iterdir()} == vectors
