@@ -75,6 +75,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/llms/http_client.py",
     "ragcore/llms/llama_cpp_runtime.py",
     "ragcore/llms/openai.py",
+    "ragcore/llms/reply_room.py",
     "ragcore/llms/server_address.py",
     "ragcore/readers",
     "ragcore/response_synthesizers/packer.py",

@@ -50,6 +50,15 @@ class EndedBeforeError(Exception):
     """The process ended while it was idle: the file is not at fault."""
 
 
+class KilledError(Exception):
+    """Another program or the system ended the process while it read. `reason` is the error if that happens
+    again."""
+
+    def __init__(self, reason: TooLargeError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The result for a file: a JSON object, a text or an image in `body`, and a line of JSON for each
@@ -123,7 +132,7 @@ class ReaderProcess:
         """The answer to the order, after the process that read the file has ended. `timeout` in seconds since
         the last progress.
 
-        EndedBeforeError if the process ended before, or was taken over, and the errors of
+        EndedBeforeError if the process ended before, or was taken over, KilledError, and the errors of
         `lectern.jobs.sandbox.read_isolated`.
         """
         if not self._is_silent():
@@ -257,9 +266,12 @@ class ReaderProcess:
         output = self._stderr.decode("utf-8", "replace")
         if sys.platform != "win32" and status == -signal.SIGXCPU:
             return _too_slow(name, MAX_TIMEOUTS * timeout)
-        killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system without free memory
-        if killed or "MemoryError" in output or "bad_alloc" in output or "out of memory" in output.lower():
-            return _limit_error(f"Reading {name} needs more memory than is allowed, so it was stopped.")
+        needs_memory = _limit_error(f"Reading {name} needs more memory than is allowed, so it was stopped.")
+        if "MemoryError" in output or "bad_alloc" in output or "out of memory" in output.lower():
+            return needs_memory
+        # What ends processes when memory is short sends these; so do people and service managers.
+        if sys.platform != "win32" and status in (-signal.SIGKILL, -signal.SIGTERM):
+            return KilledError(needs_memory)
         if status in (0, 1, 2):  # a bug: for a bad file there is an answer with an error
             return RuntimeError(f"The reading process ended with status {status}: {output[-2000:]}")
         return crash_error(name)

@@ -13,13 +13,19 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ragcore.errors
 from lectern.jobs.confinement import confines_files, describe_confinement
-from lectern.jobs.reader_process import MAX_TIMEOUTS, EndedBeforeError, ReaderProcess, crash_error
+from lectern.jobs.reader_process import (
+    MAX_TIMEOUTS,
+    EndedBeforeError,
+    KilledError,
+    ReaderProcess,
+    crash_error,
+)
 from lectern.jobs.reader_process import Cancelled as Cancelled
 from lectern.schema import adapter
 from ragcore.errors import RagError, StoreError
@@ -205,6 +211,7 @@ class _Job:
     memory_mb: int
     cancelled: Callable[[], bool]
     scratch: Path | None
+    was_killed: bool = False  # in the first attempt
 
     def run(self, parse: Callable[[_Answer, ReaderProcess], T], **more: object) -> T:
         """Call `parse` with the answer, before the files of the process are deleted. `more` is added to the
@@ -230,6 +237,15 @@ class _Job:
         except EndedBeforeError:
             reader.kill()
             return self.run(parse, **more)
+        except KilledError as killed:
+            reader.kill()
+            if self.was_killed:
+                raise killed.reason from killed
+            logger.warning("a reading process was ended from outside; its file is read once more")
+            into = Path(str(more.get("into", "")))
+            if into.is_absolute():  # else it was in the working folder of the process
+                shutil.rmtree(into, ignore_errors=True)
+            return replace(self, was_killed=True).run(parse, **more)
         except BaseException:  # it must not go on reading
             reader.kill()
             raise

@@ -38,7 +38,6 @@ from ragcore.llms.connections import Connections, hang_up
 from ragcore.llms.http_errors import (
     BrokenOffError,
     EmptyAnswerError,
-    EndlessReplyError,
     NoToolsError,
     Refusal,
     WrongServerError,
@@ -50,7 +49,7 @@ from ragcore.llms.http_errors import (
     is_about_unknown_model,
     seconds_of,
 )
-from ragcore.llms.reply_room import ReplyRoom, written_in
+from ragcore.llms.reply_room import ReplyRoom
 from ragcore.llms.server_address import OLLAMA_URL, is_loopback, server_address
 from ragcore.observe import set_stage
 
@@ -218,16 +217,6 @@ class ModelServer:
             hint="The text so far has been kept. Ask again; if it happens again, check the server's log.",
             partial=partial,
         )
-
-    def check_room(self, exchange: Exchange, message: dict[str, Any]) -> None:
-        """EndlessReplyError once the reply, which goes on with `message`, is too long."""
-        if exchange.room is not None and exchange.room.is_exceeded(written_in(message)):
-            raise EndlessReplyError(
-                "The model did not end its answer, so it was stopped at twice the room for the answer, "
-                f"{exchange.room.tokens:,} tokens.",
-                hint="The text so far has been kept. Ask again, or choose another model. For longer answers, "
-                "raise “Room for the answer” in Settings.",
-            )
 
     def empty(self, *, at_limit: bool) -> EmptyAnswerError:
         if at_limit:

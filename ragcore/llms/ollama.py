@@ -101,7 +101,8 @@ class Ollama(ServedLLM):
                     return Reply(
                         text, _usage(data), tuple(calls), data.get("done_reason") == "length", _timings(data)
                     )
-                self._server.check_room(exchange, message)
+                if exchange.room is not None:
+                    exchange.room.take(message)
         raise self._server.broken_off(text)
 
     def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:

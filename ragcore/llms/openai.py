@@ -199,8 +199,8 @@ class OpenAICompatibleLLM(ServedLLM):
             if piece := text_of(delta):
                 pieces.append(piece)
                 yield piece
-            if "message" not in choice:  # that one is whole
-                self._server.check_room(exchange, delta)
+            if exchange.room is not None and "message" not in choice:  # that one is whole
+                exchange.room.take(delta)
         if finish is None:
             raise self._server.broken_off("".join(pieces))
         return Reply("".join(pieces), usage, calls.whole(messages), finish == "length", timings)

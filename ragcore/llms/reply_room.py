@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ragcore.llms.http_errors import EndlessReplyError
+
 MAX_ROOMS = 2  # times the room for the answer
 MIN_TOKENS = 16  # Below this a count says little: other tokenizers cut a word into several tokens.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -19,7 +21,17 @@ class ReplyRoom:
         self._written = ""
         self._next_count = self.tokens  # characters, of which a token has at least one
 
-    def is_exceeded(self, text: str) -> bool:
+    def take(self, message: dict[str, Any]) -> None:
+        """EndlessReplyError once the reply, which goes on with `message` on the wire, is too long."""
+        if self._is_exceeded(_written_in(message)):
+            raise EndlessReplyError(
+                "The model did not end its answer, so it was stopped at twice the room for the answer, "
+                f"{self.tokens:,} tokens.",
+                hint="The text so far has been kept. Ask again, or choose another model. For longer answers, "
+                "raise “Room for the answer” in Settings.",
+            )
+
+    def _is_exceeded(self, text: str) -> bool:
         """Whether the reply, which goes on with `text`, is longer than `tokens`."""
         self._written += text
         if len(self._written) <= self._next_count:
@@ -29,7 +41,7 @@ class ReplyRoom:
         return left < 0
 
 
-def written_in(message: dict[str, Any]) -> str:
+def _written_in(message: dict[str, Any]) -> str:
     """Everything that the model wrote in a message on the wire, also outside its text."""
     written = [message.get(name) for name in ("content", *_THOUGHTS)]
     calls = message.get("tool_calls")

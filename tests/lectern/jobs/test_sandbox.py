@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -216,6 +217,48 @@ def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_p
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
             os.kill(pids[0], 0)
+
+
+SAYS_WHOM_TO_END = (
+    "import os, time\nfrom ragcore.schema import Document\noptions.progress(os.{process}(), 0)\n"
+    "time.sleep({seconds})\nreturn Document('words')"
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signals")
+@pytest.mark.parametrize("process", ["getpid", "getppid"])
+@pytest.mark.parametrize("sent", ["SIGKILL", "SIGTERM"])
+def test_file_of_a_reader_ended_from_outside_is_read_again(
+    hostile: Callable[[str], Path], process: str, sent: str
+) -> None:
+    path = hostile(SAYS_WHOM_TO_END.format(process=process, seconds=1))
+    ended: list[int] = []
+
+    def end_first(pid: int, _total: int) -> None:
+        if not ended:
+            os.kill(pid, getattr(signal, sent))
+        ended.append(pid)
+
+    options = ReadOptions(path.name, progress=end_first)
+    document = read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
+    assert document.text == "words"
+    assert len(set(ended)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signals")
+@pytest.mark.parametrize("sent", ["SIGKILL", "SIGTERM"])
+def test_memory_is_blamed_once_a_reader_is_ended_again(hostile: Callable[[str], Path], sent: str) -> None:
+    path = hostile(SAYS_WHOM_TO_END.format(process="getpid", seconds=60))
+    ended: list[int] = []
+
+    def end(pid: int, _total: int) -> None:
+        os.kill(pid, getattr(signal, sent))
+        ended.append(pid)
+
+    options = ReadOptions(path.name, progress=end)
+    with pytest.raises(TooLargeError, match=r"evil\.txt needs more memory"):
+        read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
+    assert len(ended) == 2
 
 
 def test_our_own_failure_is_not_reported_as_a_bad_file(
