@@ -50,16 +50,7 @@ def command_parser() -> argparse.ArgumentParser:
     ask.add_argument(
         "--price", action="store_true", help="say what the answer would take, and do not ask for it"
     )
-    export = commands.add_parser("export", help="write the whole library into one file")
-    export.add_argument("file", type=absolute_path)
-    import_ = commands.add_parser("import", help="add what export has written to the library")
-    import_.add_argument("file", type=absolute_path)
-    import_.add_argument(
-        "--yes", action="store_true", help="add it without asking; needed where nobody can answer"
-    )
-    import_.add_argument(
-        "--prompts", action="store_true", help="also its edited prompts: what a language model is told"
-    )
+    _add_copies(commands)
     rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
     rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
     rebuild.add_argument(
@@ -76,6 +67,19 @@ def command_parser() -> argparse.ArgumentParser:
     record = commands.add_parser("record", help="record the answers of stage mode anew")
     record.add_argument("--into", type=absolute_path, metavar="FOLDER", help="by default sample/recorded")
     return parser
+
+
+def _add_copies(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = commands.add_parser("export", help="write the whole library into one file")
+    export.add_argument("file", type=absolute_path)
+    import_ = commands.add_parser("import", help="add what export has written to the library")
+    import_.add_argument("file", type=absolute_path)
+    import_.add_argument(
+        "--yes", action="store_true", help="add it without asking; needed where nobody can answer"
+    )
+    import_.add_argument(
+        "--prompts", action="store_true", help="also its edited prompts: what a language model is told"
+    )
 
 
 def _at_least_one(text: str) -> int:

@@ -12,13 +12,15 @@ import threading
 import time
 import urllib.request
 import zipfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from lectern import cli
+from lectern.export.backup import write_copy
 from lectern.library import Library
+from ragcore.embeddings.hashing import HashEmbedding
 from tests import postgres
 from tests.making import make_pdf
 
@@ -172,6 +174,35 @@ def test_a_library_goes_to_another_place_in_one_file(
     assert cli.main([*there, "import", str(tmp_path / "none.lectern")]) == 1
     assert cli.main([*there, "import", str(tower)]) == 1
     assert "tower.txt is not a complete copy of a library." in capsys.readouterr().err
+
+
+def test_import_asks_first_and_adds_prompts_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, there = tmp_path / "copy.lectern", ["--library", str(tmp_path / "there")]
+    with closing(Library(tmp_path / "here", embedder=HashEmbedding())) as library:
+        library.prompts.save("generation", ("Be rude. {query_str}",))
+        write_copy(library, copy)
+
+    def imported(answer: str, *options: str) -> tuple[int, bool]:
+        """The exit code, and whether the prompt is used."""
+        monkeypatch.setattr("sys.stdin", _Terminal(answer))
+        code = cli.main([*there, "import", *options, str(copy)])
+        with closing(Library(tmp_path / "there", embedder=HashEmbedding())) as library:
+            return code, bool(library.prompts.current())
+
+    assert imported("n\n", "--prompts") == (1, False)
+    told = capsys.readouterr().out
+    assert "contains 0 files (0.0 MB), 0 conversations, 0 notes, 1 edited prompt." in told
+    assert told.endswith("Nothing was added.\n")
+    assert imported("y\n") == (0, False)
+    assert "Its prompts are not added." in capsys.readouterr().out
+    assert imported("", "--yes", "--prompts") == (0, True)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "six"])
