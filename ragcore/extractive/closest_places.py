@@ -25,6 +25,7 @@ AROUND = (0, 1, -1, 2, -2)  # steps from a sentence to others of its place
 # A word that is more than a unit, such as "kg" or "pm".
 _WORD = re.compile(rf"[^\W\d_]{{3}}|[{WITHOUT_SPACES}]")
 _LABEL_OR_PRICE = re.compile(r": |[€$£¥₹%]|\d[.,:]\d\d$")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 
@@ -131,10 +132,12 @@ def _says_something(sought: Collection[str], quote: Quote, in_letterhead: bool, 
     """Whether it is a sentence, a row or an item. A scrap needs half of the question's words, or one of them
     and a number."""
     has_word = _WORD.search(quote.text) is not None
-    if has_word and not in_letterhead and not is_title and not is_fragment(quote):
+    has_label = ": " in quote.text
+    if has_word and not in_letterhead and not is_title and (has_label or not is_fragment(quote)):
         return True
     shared = {*sought} & {*words(quote.text if is_title else quote.read_with_lead)}
     if in_letterhead or not has_word:
         return bool(sought) and len(shared) == len(sought)
-    has_value = quote.bullet == "=" and bool(shared) and _DIGIT.search(quote.text) is not None
+    has_cells = quote.bullet == "=" or "|" in quote.text
+    has_value = has_cells and bool(shared) and _DIGIT.search(_YEAR.sub("", quote.text)) is not None
     return has_value or (bool(shared) and 2 * len(shared) >= len(sought))
