@@ -1,7 +1,7 @@
 """The places to show if it is not sure that any sentence answers: at most three, likeliest first.
 
 A place is a passage. Scraps are left out: lines of a letterhead, titles of a cover, single numbers. They are
-no sentences, and say something only with most of the question's words.
+no sentences, and say something only with words of the question.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import numpy.typing as npt
 
 from ragcore.extractive.features import is_fragment
 from ragcore.extractive.fixed_replies import MAX_PLACES, shared_words
-from ragcore.extractive.languages.quantities import lacks_number
 from ragcore.text.keywords import WITHOUT_SPACES, content_words, words
 from ragcore.text.quotable_sentences import Quote, introduces_list
 from ragcore.text.sentences import letterhead
 
-MAX_CLOSEST = 1200  # characters of all places, without headings and introductions of lists
+MAX_CLOSEST = 1400  # characters of all places, without headings and introductions of lists
 AROUND = (0, 1, -1, 2, -2)  # steps from a sentence to others of its place
 
 # A word that is more than a unit, such as "kg" or "pm".
 _WORD = re.compile(rf"[^\W\d_]{{3}}|[{WITHOUT_SPACES}]")
+_LABEL_OR_PRICE = re.compile(r": |[€$£¥₹%]|\d[.,:]\d\d$")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 
@@ -96,16 +97,30 @@ def _say_something(question: str, quotes: Sequence[Quote]) -> list[bool]:
     sought = {*content_words(question)}
     heads: dict[int, Collection[str]] = {}
     for passage, part in groupby(quotes, key=lambda quote: quote.passage):
-        heads[passage] = letterhead("\n".join(quote.text for quote in part)).splitlines()
+        heads[passage] = _letterhead(list(part))
     is_title = [_is_line(quote) for quote in quotes]
     for row, quote in enumerate(quotes[:-1]):
         # The first title of a list is read as its heading.
         if quote.introduces and not introduces_list(quote.text) and is_title[row + 1]:
             is_title[row] = _DIGIT.search(quote.with_list) is None
     return [
-        _says_something(question, sought, quote, quote.text in heads[quote.passage], title)
+        _says_something(sought, quote, quote.text in heads[quote.passage], title)
         for quote, title in zip(quotes, is_title, strict=True)
     ]
+
+
+def _letterhead(quotes: Sequence[Quote]) -> list[str]:
+    """The lines of the letterhead that the sentences of a passage begin with; no list of prices or labels."""
+    first = quotes[0].text
+    lines = []
+    for quote in quotes:
+        is_below = quote.lead in ("", first) and quote.bullet in (None, "=")
+        if not is_below or _SENTENCE_END.search(quote.text):
+            break
+        lines.append(quote.text)
+    if 2 * sum(_LABEL_OR_PRICE.search(line) is not None for line in lines) >= len(lines):
+        return []
+    return letterhead("\n".join([*lines, "It ends here."])).splitlines()
 
 
 def _is_line(quote: Quote) -> bool:
@@ -113,16 +128,16 @@ def _is_line(quote: Quote) -> bool:
     return quote.bullet == "=" and not _SENTENCE_END.search(quote.text) and ": " not in quote.text
 
 
-def _says_something(
-    question: str, sought: Collection[str], quote: Quote, in_letterhead: bool, is_title: bool
-) -> bool:
-    """Whether it is a sentence, a row or an item; or a scrap with most words of the question."""
+def _says_something(sought: Collection[str], quote: Quote, in_letterhead: bool, is_title: bool) -> bool:
+    """Whether it is a sentence, a row or an item. A scrap needs half of the question's words, or one of them
+    and a number."""
     has_word = _WORD.search(quote.text) is not None
-    if has_word and not in_letterhead and not is_title and not is_fragment(quote):
+    has_label = ": " in quote.text
+    if has_word and not in_letterhead and not is_title and (has_label or not is_fragment(quote)):
         return True
     shared = {*sought} & {*words(quote.text if is_title else quote.read_with_lead)}
     if in_letterhead or not has_word:
         return bool(sought) and len(shared) == len(sought)
-    asks_for_number = lacks_number(question, "")
-    has_number = asks_for_number and bool(shared) and not lacks_number(question, quote.text)
-    return 2 * len(shared) > len(sought) or (quote.bullet == "=" and has_number)
+    has_cells = quote.bullet == "=" or "|" in quote.text
+    has_value = has_cells and bool(shared) and _DIGIT.search(_YEAR.sub("", quote.text)) is not None
+    return has_value or (bool(shared) and 2 * len(shared) >= len(sought))

@@ -93,8 +93,8 @@ class Reader:
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         close = list(compress(quotes, log_odds >= fitted.closest))
         if self._is_any_close(question, close) or self._cannot_compare(question, quotes):
-            chosen = in_context(question, choose_places(question, log_odds, quotes), quotes)
-            shown = likeliest_first(question, chosen, quotes, log_odds)
+            in_places = in_context(question, choose_places(question, log_odds, quotes), quotes)
+            shown = likeliest_first(question, in_places, quotes, log_odds)
             return Reading("closest", shown, quotes, log_odds)
         return Reading("nothing", [], quotes, log_odds)
 

@@ -81,6 +81,7 @@ def test_stretch_names_its_first_and_last_page(library: Library, tmp_path: Path)
     id_ = library.intake.add(make_pdf(tmp_path / "harbour.pdf", pages), "harbour.pdf").file.id
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     assert window(library.store, id_, 0).pages == "1–3"
+    assert window(library.store, id_, 0).page_word == "page"
     assert window(library.store, id_, 0, size=5).pages == "1"
     assert window(library.store, library.files.all()[-1].id, 0).pages == ""
 

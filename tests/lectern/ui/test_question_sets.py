@@ -6,14 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from lectern.db.evaluation_scores import Result
+from lectern.db.evaluations import Setting
 from lectern.library import Library
+from lectern.schema import Ask
 from lectern.ui import resources
 from lectern.ui.i18n import set_request_language
 from lectern.ui.widgets.question_sets import expected_answer
 from ragcore.evaluation.question_sets import ExpectedSource, Question
 from tests.lectern.test_library import worker_of
 from tests.making import make_any
+
+
+def screen() -> None:
+    from lectern.ui.widgets.measurements import measurements
+    from lectern.ui.widgets.question_sets import question_set
+
+    chosen = question_set()
+    if chosen is not None:
+        measurements(chosen)
 
 
 @pytest.fixture
@@ -46,3 +59,34 @@ def test_a_place_has_the_word_of_its_document(
     set_request_language("de")
     assert expected_answer(question) == german
     set_request_language("en")
+
+
+def test_own_questions_come_before_those_made_from_documents(library: Library) -> None:
+    mine = library.evaluations.add_set("Mine", [Question("Where?")])
+    made = library.evaluations.begin_set("Made", "documents", 1)
+    library.evaluations.add_questions(made.id, [Question("What?")])
+    library.evaluations.end_set(made.id, "done")
+    page = AppTest.from_function(screen, default_timeout=60)
+    page.run()
+    assert not page.exception
+    (chooser,) = [box for box in page.selectbox if box.label == "Question set"]
+    assert chooser.options == ["Mine", "Made"]
+    assert chooser.value == mine.id
+
+
+def test_figures_of_made_questions_say_what_they_measure(library: Library) -> None:
+    made = library.evaluations.begin_set("Made", "documents", 1)
+    question = Question("What?", expected=(ExpectedSource("talk.pptx", ("1",)),))
+    library.evaluations.add_questions(made.id, [question])
+    library.evaluations.end_set(made.id, "done")
+    setting = Setting("As in Settings", Ask("", None))
+    run = library.evaluations.begin_run(made.id, setting, answering=False, model="")
+    library.evaluations.add_result(run.id, Result(question, {"hit_rate": 1.0}, 0.1))
+    library.evaluations.end_run(run.id, "done")
+    page = AppTest.from_function(screen, default_timeout=60)
+    page.run()
+    assert not page.exception
+    small = [str(caption.value) for caption in page.caption]
+    assert any(text.startswith("**The search finds its own sentences** · ") for text in small)
+    assert not any("a right passage was among" in str(text.value) for text in page.markdown)
+    assert "Results" not in [str(header.value) for header in page.header]

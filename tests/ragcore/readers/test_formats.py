@@ -251,6 +251,23 @@ def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
     assert [page.label for page in document.pages] == ["1", "2"]
 
 
+def test_slides_have_the_numbers_that_the_presentation_shows(tmp_path: Path) -> None:
+    import pptx
+
+    path = making.make_pptx(
+        tmp_path / "a.pptx", [("Title", "Of it."), ("Harbour", "It is old."), ("End", "Bye.")]
+    )
+    deck = pptx.Presentation(str(path))
+    deck.slides[1]._element.set("show", "0")  # hidden slides count
+    deck.save(str(path))
+    assert [page.label for page in read(path).pages] == ["1", "2", "3"]
+    deck.part._element.set("firstSlideNum", "0")
+    deck.save(str(path))
+    document = read(path)
+    assert [page.label for page in document.pages] == ["0", "1", "2"]
+    assert "It is old." in document.text[document.pages[1].start : document.pages[1].end]
+
+
 def test_slide_lists_have_marks_and_titles_and_notes_have_none(tmp_path: Path) -> None:
     import pptx
     from pptx.oxml.xmlchemy import OxmlElement
