@@ -97,6 +97,7 @@ def test_long_names_keep_their_end_and_are_whole_on_touch(
         assert high is not None
         assert high["height"] > 1.5 * low["height"]
         assert name.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
+        assert page.locator(".st-key-panel").evaluate("el => el.scrollWidth <= el.clientWidth")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
