@@ -177,7 +177,8 @@ def test_conversation_as_word_and_as_pdf_say_the_same(page: Page, app: App, tmp_
     page.context.add_init_script("window.print = () => { window.printed = true; }")
     ask_anew(page, app, DOG)
     answer = " ".join(re.sub(r"\[?\d\]?", "", transcript(page)[1]).split())[:40]
-    source = page.locator('[class*="st-key-chips_"] a em').first.inner_text()
+    whole = page.locator('[class*="st-key-chips_"] a').first.get_attribute("title") or ""
+    source = whole.partition(" · ")[0]
     menu(page, DOG)
     with page.expect_download() as begun:
         page.get_by_role("link", name="Export as Word").click()
