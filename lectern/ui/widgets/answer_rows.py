@@ -41,7 +41,9 @@ def _cells(line: str) -> dict[str, str]:
     row = match["row"] if match else ""
     if not is_row(row) or _NUMBERED_ANSWER.match(row):
         return {}
-    return {name: row[start:end] for name, (start, end) in cells_of_line(row, 0, len(row))}
+    named = cells_of_line(row, 0, len(row))
+    cells = {name: row[start:end] for name, (start, end) in named}
+    return cells if len(cells) == len(named) else {}  # two cells with one name stay text
 
 
 def _table(names: tuple[str, ...], lines: list[str], question: str) -> list[str]:
