@@ -7,6 +7,7 @@ for the layout belongs to no block: marks of lists and headings, and names of co
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
@@ -19,6 +20,7 @@ from ragcore.text.quotable_units import is_row
 Kind: TypeAlias = Literal["heading", "paragraph", "item", "table", "code", "note", "line"]
 Layout: TypeAlias = Literal["article", "markdown", "mail", "slide", "sheet"]
 Span: TypeAlias = tuple[int, int]  # (start, end) in the text
+_Key: TypeAlias = tuple[str, int]  # the name of a column, and the number of columns with this name before it
 
 MAX_HEADING_CHARS = 100
 MAX_HEADING_LEVEL = 4
@@ -27,6 +29,7 @@ MAX_HEADINGS_IN_A_ROW = (
 )
 MAX_LEVEL = 8  # of a list
 INDENT = 2  # spaces of a level
+SAME_NAME_CHARS = 50  # Rows have shorter names than the line above them, see ragcore.readers.table_rows.
 
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?P<mark>[-*•–◦▪]|(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)])[ \t]+(?=\S)")
@@ -170,31 +173,53 @@ def _end_of_block(text: str, lines: Sequence[Span], fenced: Sequence[bool], firs
 
 def _table(text: str, lines: Sequence[Span]) -> Block | None:
     """The rows of lines with named cells; or of lines with the same number of cells, without names."""
-    cells = [cells_of_line(text, *line) for line in lines]
-    named = [row for row, line in zip(cells, lines, strict=True) if is_row(text[slice(*line)])]
     start, end = lines[0][0], lines[-1][1]
-    if 2 * len(named) >= len(lines) and named:
-        columns = tuple(dict.fromkeys(name for row in named for name, _ in row))
-        rows: list[dict[str, Span]] = []
-        for row in named:
-            values = dict(row)
-            name, (first, last) = row[0]
-            before = rows[-1].get(name) if rows else None
-            same_start = before is not None and text[slice(*before)] == text[first:last]
-            if same_start and not rows[-1].keys() & (values.keys() - {name}):  # a long row is several lines
-                rows[-1] |= values
-            else:
-                rows.append(values)
-        return Block(
-            "table",
-            start,
-            end,
-            columns=columns,
-            rows=tuple(tuple(row.get(column) for column in columns) for row in rows),
-        )
+    cells = [cells_of_line(text, *line) for line in lines]
+    named = [is_row(text[slice(*line)]) for line in lines]
+    if any(named) and 2 * sum(named) >= len(lines):
+        columns, rows = _named_rows(text, cells, named)
+        return Block("table", start, end, columns=columns, rows=rows)
     if len({len(row) for row in cells}) == 1 and len(cells[0]) > 1:
         return Block("table", start, end, rows=tuple(tuple(span for _, span in row) for row in cells))
     return None
+
+
+def _named_rows(
+    text: str, cells: Sequence[Sequence[tuple[str, Span]]], named: Sequence[bool]
+) -> tuple[tuple[str, ...], tuple[tuple[Span | None, ...], ...]]:
+    """The names of the columns, and the rows. Lines without names are rows, too, except those that are the
+    names of the columns."""
+    values = [_by_column(row) for row in cells]
+    keys = list(
+        dict.fromkeys(key for row, has_names in zip(values, named, strict=True) if has_names for key in row)
+    )
+    names = {name[:SAME_NAME_CHARS] for name, _number in keys}
+    rows: list[dict[_Key, Span]] = []
+    for row, has_names in zip(values, named, strict=True):
+        spans = list(row.values())
+        if not has_names:
+            if not all(text[start:end][:SAME_NAME_CHARS] in names for start, end in spans):
+                last = (spans[-1 - max(0, len(spans) - len(keys))][0], spans[-1][1])
+                rows.append(dict(zip(keys, [*spans[: len(keys)][:-1], last], strict=False)))
+            continue
+        first = next(iter(row))
+        above = rows[-1].get(first) if rows else None
+        same_start = above is not None and text[slice(*above)] == text[slice(*spans[0])]
+        if same_start and not rows[-1].keys() & (row.keys() - {first}):  # a long row is several lines
+            rows[-1] |= row | {first: rows[-1][first]}
+        else:
+            rows.append(row)
+    return tuple(name for name, _number in keys), tuple(tuple(row.get(key) for key in keys) for row in rows)
+
+
+def _by_column(row: Sequence[tuple[str, Span]]) -> dict[_Key, Span]:
+    """The cells by the names of their columns. The second of two columns with one name has the number 1."""
+    cells: dict[_Key, Span] = {}
+    numbers = Counter[str]()
+    for name, span in row:
+        cells[name, numbers[name]] = span
+        numbers[name] += 1
+    return cells
 
 
 def _with_title(text: str, blocks: list[Block]) -> list[Block]:

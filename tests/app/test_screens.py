@@ -137,7 +137,7 @@ class Walk:
 
     def panels(self) -> None:
         self.see("passage", self.made.panel("passage", 1), ".st-key-panel .sheet mark")
-        self.see("passage of a text", self.made.in_a_text, ".st-key-panel .text mark")
+        self.see("passage of a text", self.made.in_a_text, ".st-key-panel .cards mark")
         self.see("calls", self.made.panel("calls", 1), ".st-key-panel .details")
         self.see("why", self.made.panel("why"), ".st-key-why_cause")
         self.see("sentences", self.made.panel("check"), ".st-key-panel .sentence")

@@ -188,7 +188,7 @@ def test_citation_pressed_while_its_answer_grows_opens_and_stays(
     begun(page.locator("body"))
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel_head").get_by_text("1 ·").wait_for()
-    page.locator(".st-key-panel .sheet mark, .st-key-panel .text mark").first.wait_for()
+    page.locator(".st-key-panel mark").first.wait_for()
     assert page.locator(".st-key-stop button").is_visible()  # it grows beside the panel
     page.get_by_text("Paragraph 4 and so").wait_for()
     page.locator(".st-key-stop button").click()

@@ -16,6 +16,7 @@ MAX_ACROSS = 4  # columns side by side
 MAX_STANDING = 3  # rows side by side, in a table with the names of its columns on the left
 
 _ROW = re.compile(r"(?:- )?(?P<row>.*?)(?P<marks>(?:\s*\[\d+(?:, ?\d+)*\])*)\s*")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _NUMBERED_ANSWER = re.compile(r"Response \d+: ")  # of a passage, see mark_unsure_rows
 
 
@@ -24,18 +25,14 @@ def rows_as_tables(text: str, question: str) -> str:
     the question first, if there are more. A table that would be too wide for a phone stands: the names of its
     columns are on the left."""
     lines = text.split("\n")
-    if not any(map(_cells, lines)):
+    rows = [{} if is_code else _cells(line) for line, is_code in zip(lines, mark_fenced(lines), strict=True)]
+    if not any(rows):
         return text
     parts: list[str] = []
-    fenced = list(mark_fenced(lines))
-    keys = [() if is_code else tuple(_cells(line)) for line, is_code in zip(lines, fenced, strict=True)]
-    for names, group in groupby(zip(keys, lines, strict=True), key=lambda pair: pair[0]):
-        same = [line for _names, line in group]
-        if names:
-            parts += ["", *_table(names, same, question), ""]
-        else:
-            parts += same
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip("\n")
+    for names, numbers in groupby(range(len(lines)), key=lambda number: tuple(rows[number])):
+        group = [lines[number] for number in numbers]
+        parts += ["", *_table(names, group, question), ""] if names else group
+    return _BLANK_LINES.sub("\n\n", "\n".join(parts)).strip("\n")
 
 
 def _cells(line: str) -> dict[str, str]:
@@ -44,7 +41,9 @@ def _cells(line: str) -> dict[str, str]:
     row = match["row"] if match else ""
     if not is_row(row) or _NUMBERED_ANSWER.match(row):
         return {}
-    return {name: row[start:end] for name, (start, end) in cells_of_line(row, 0, len(row))}
+    named = cells_of_line(row, 0, len(row))
+    cells = {name: row[start:end] for name, (start, end) in named}
+    return cells if len(cells) == len(named) else {}  # two cells with one name stay text
 
 
 def _table(names: tuple[str, ...], lines: list[str], question: str) -> list[str]:
@@ -54,15 +53,17 @@ def _table(names: tuple[str, ...], lines: list[str], question: str) -> list[str]
     shown = list(names)
     if len(names) > most:
         columns = [(name, " ".join(row[name] for row in rows)) for name in names]
-        shown = [names[number] for number in choose_columns(columns, question)[:most]]
+        chosen = choose_columns(columns, question)
+        shown = [names[number] for number in chosen[:most]]
     cited = shown[0] if stands else shown[-1]
     for row, line in zip(rows, lines, strict=True):
-        match = _ROW.fullmatch(line)
-        row[cited] += f" {match['marks'].strip()}" if match else ""
-    grid = [[name, *(row[name] for row in rows)] for name in shown]
-    if not stands:
-        grid = [list(across) for across in zip(*grid, strict=True)]
-    out = [_line(grid[0]), _line("---" for _cell in grid[0]), *map(_line, grid[1:])]
+        if match := _ROW.fullmatch(line):
+            row[cited] += f" {match['marks'].strip()}"
+    if stands:
+        grid = [[name, *(row[name] for row in rows)] for name in shown]
+    else:
+        grid = [shown, *([row[name] for name in shown] for row in rows)]
+    out = [_line(grid[0]), _line(["---"] * len(grid[0])), *map(_line, grid[1:])]
     if len(shown) < len(names):
         note = _("{shown} of {all} columns. The whole sheet has the others.")
         out += ["", f"*{note.format(shown=len(shown), all=len(names))}*"]

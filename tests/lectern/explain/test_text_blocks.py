@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +117,20 @@ def test_rows_without_names_are_cells_in_their_order() -> None:
     )
 
 
+def test_a_table_loses_no_line_without_names() -> None:
+    rows = "Day | Km\nDay: Monday; Km: 12\nDay: Tuesday; Km: 8\nDay: Sunday; Km: 0"
+    text = f"{rows}\nTotal | 20 | a guess\nAll | 20"
+    assert grid(text) == (
+        ("Day", "Km"),
+        [["Monday", "12"], ["Tuesday", "8"], ["Sunday", "0"], ["Total", "20 | a guess"], ["All", "20"]],
+    )
+
+
+def test_two_columns_of_one_name_are_two_columns() -> None:
+    text = "Day: Monday; Note: wet; Note: cold\nDay: Tuesday; Note: dry"
+    assert grid(text) == (("Day", "Note", "Note"), [["Monday", "wet", "cold"], ["Tuesday", "dry", ""]])
+
+
 LINES = st.sampled_from(
     ["", "- a", "  - b", "1. c", "# d", "a: 1; b: 2", "a: 1; c: x: y", "x | y", "x | y | z", "```", "---",
      "Text.", "Notes: n", "Wort", "a; b"]
@@ -130,8 +146,10 @@ def test_blocks_are_ascending_stretches_and_lose_no_word(text: str, layout: Layo
             assert len(lost.split()) <= 1, "only the marks of an item, a heading or notes"
         end = block.end
         cells = [cell for row in block.rows for cell in row if cell]
-        assert cells == sorted(cells) or block.columns
         assert all(block.start <= first <= last <= block.end for first, last in cells)
+        if block.kind == "table":
+            drawn = " ".join([*block.columns, *(text[first:last] for first, last in cells)])
+            assert set(re.findall(r"\w+", text[block.start : block.end])) <= set(re.findall(r"\w+", drawn))
     assert not text[end:].strip()
 
 

@@ -39,6 +39,7 @@ def test_sentences_code_and_numbered_answers_stay_as_they_are() -> None:
         "Name: Ada",
         "```\na: 1; b: 2\n```",
         "Response 1: Ticket: Adult; Price: £2 [1]",
+        "Note: wet; Note: cold [1]",
     ):
         assert rows_as_tables(text, "tower") == text
 
