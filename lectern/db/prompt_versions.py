@@ -190,8 +190,8 @@ class PromptVersions(Tables):
             for row in rows:
                 if row["name"] not in edited:
                     added.add(row["name"])
-                    values = [row[column] for column in _COLUMNS]
-                    db.execute(_INSERT, values)
+                    version = {"braces": 0, **row}  # a copy of an earlier version has no such column
+                    db.execute(_INSERT, [version[column] for column in _COLUMNS])
         return len(added)
 
     def _add(self, name: str, texts: str | None) -> PromptVersion:

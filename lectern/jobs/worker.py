@@ -477,8 +477,7 @@ def run_forever(run_once: Callable[[], bool], database: Database) -> None:
 
 
 def retry_while_away(work: Callable[[], T]) -> T:
-    """The result of `work`, which is called again while the database cannot be reached or the disk is
-    full."""
+    """The result of `work`, called again while the database cannot be reached or the disk is full."""
     pause = RETRY_SECONDS
     while True:
         try:

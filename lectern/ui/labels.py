@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
-from lectern.export.backup import Copied
 from lectern.indexes import FIRST_NAME
 from lectern.jobs.embedders import BUILT_IN, DOWNLOADED_MULTILINGUAL, HASHING, MULTILINGUAL
 from lectern.jobs.file_rows import FileRow, Stage
@@ -266,34 +265,6 @@ def duplicate_name(added: Added) -> str:
     if added.original_name == added.file.name:
         return added.original_name
     return _("{name} (as {other})").format(name=added.original_name, other=added.file.name)
-
-
-def copy_summary(copied: Copied) -> str:
-    """How many files and conversations a copy has added."""
-    texts = [
-        _("{files} and {conversations} added.").format(
-            files=count(copied.files, "file"), conversations=count(copied.conversations, "conversation")
-        )
-    ]
-    if copied.known:
-        known = ngettext(
-            "{number} file was already in your library.",
-            "{number} files were already in your library.",
-            copied.known,
-        )
-        texts.append(known.format(number=numeral(copied.known)))
-    if copied.left_out:
-        texts.append(left_out(copied.left_out))
-    return " ".join(texts)
-
-
-def left_out(rows: int) -> str:
-    """How many rows of a copy cannot be read."""
-    return ngettext(
-        "{number} row of the copy cannot be read and is left out.",
-        "{number} rows of the copy cannot be read and are left out.",
-        rows,
-    ).format(number=numeral(rows))
 
 
 def part(page_word: str, label: str) -> str:

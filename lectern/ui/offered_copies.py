@@ -7,8 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lectern.export.backup import Copied
 from lectern.export.restore import CopySummary, inspect_copy
 from lectern.library import Library
+from lectern.ui import labels
+from lectern.ui.i18n import _, ngettext, numeral
 from ragcore.schema import new_id
 
 MAX_OFFERS = 10  # An older copy that nobody has decided about is deleted.
@@ -65,3 +68,32 @@ class OfferedCopies:
         if offered is not None:
             with suppress(OSError):
                 offered.path.unlink(missing_ok=True)
+
+
+def copy_summary(copied: Copied) -> str:
+    """How many files and conversations a copy has added."""
+    texts = [
+        _("{files} and {conversations} added.").format(
+            files=labels.count(copied.files, "file"),
+            conversations=labels.count(copied.conversations, "conversation"),
+        )
+    ]
+    if copied.known:
+        known = ngettext(
+            "{number} file was already in your library.",
+            "{number} files were already in your library.",
+            copied.known,
+        )
+        texts.append(known.format(number=numeral(copied.known)))
+    if copied.left_out:
+        texts.append(left_out_rows(copied.left_out))
+    return " ".join(texts)
+
+
+def left_out_rows(rows: int) -> str:
+    """How many rows of a copy cannot be read."""
+    return ngettext(
+        "{number} row of the copy cannot be read and is left out.",
+        "{number} rows of the copy cannot be read and are left out.",
+        rows,
+    ).format(number=numeral(rows))

@@ -11,7 +11,7 @@ from lectern.export.backup import Copied
 from lectern.indexes import MAIN, NAME_CHARS, Index
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.offered_copies import OfferedCopy
+from lectern.ui.offered_copies import OfferedCopy, copy_summary
 from lectern.ui.safetext import label
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, open_index, session, widget
@@ -117,7 +117,7 @@ def _progress() -> None:
     state.indexes.creation = ""
     if creation is not None and creation.index is not None:
         open_index(creation.index.id)
-        summary = f"{labels.copy_summary(creation.copied)} " if creation.copied else ""
+        summary = f"{copy_summary(creation.copied)} " if creation.copied else ""
         session().notice = summary + _("{name} has been created and is open.").format(
             name=creation.index.name
         )

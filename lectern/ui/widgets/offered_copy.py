@@ -12,7 +12,7 @@ from lectern.indexes import Index
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import rerun_page
-from lectern.ui.offered_copies import OfferedCopy
+from lectern.ui.offered_copies import OfferedCopy, copy_summary, left_out_rows
 from lectern.ui.safetext import label
 from lectern.ui.state import session, widget
 from ragcore.errors import InputError, StoreError
@@ -42,7 +42,7 @@ def offered_copy(offered: OfferedCopy, action: str, on_accept: Callable[[Offered
                 _("Prompts tell a language model what to do. Leave them out unless you know who wrote them.")
             )
         if summary.left_out:
-            st.caption(labels.left_out(summary.left_out))
+            st.caption(left_out_rows(summary.left_out))
         with st.container(horizontal=True, gap="small"):
             st.button(
                 action,
@@ -116,5 +116,5 @@ def _draw_progress() -> None:
     creations.forget(state.documents.copying)
     state.documents.copying = ""
     if creation is not None and creation.copied is not None:
-        state.notice = labels.copy_summary(creation.copied)
+        state.notice = copy_summary(creation.copied)
     rerun_page()
