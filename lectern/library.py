@@ -355,8 +355,6 @@ class Library:
         return plan_retrieval(ask, self.store.version(name), self._embedders.of(embed_model), quoting=quoting)
 
     def _llm_label(self) -> str:
-        from ragcore.llms.server_address import OLLAMA_URL
-
         llm = self.settings.llm
         if llm.provider == "none":
             return "none: quoting exact passages"
@@ -364,6 +362,8 @@ class Library:
             return f"{llm.model} at OpenAI"
         if llm.provider == "llama_cpp":
             return f"{Path(llm.model).name} on this computer"
+        from ragcore.llms.server_address import OLLAMA_URL  # loads httpx
+
         return f"{llm.model} at {llm.base_url or OLLAMA_URL}".replace("http://", "").replace("https://", "")
 
 

@@ -89,10 +89,10 @@ def test_the_documentation_gives_the_defaults_of_the_settings() -> None:
     page = (ROOT / "docs" / "settings.md").read_text("utf-8")
     defaults = settings.AppSettings()
     for line, value in [
-        ("Context window", f"{defaults.llm.context_window:,}"),
+        ("context window", f"{defaults.llm.context_window:,}"),
         ("Room for the answer", str(defaults.llm.num_output)),
-        ("Temperature", str(defaults.llm.temperature)),
-        ("Time-out", f"{defaults.llm.timeout:.0f}"),
+        ("temperature", str(defaults.llm.temperature)),
+        ("time-out", f"{defaults.llm.timeout:.0f}"),
         ("Passages per answer", str(defaults.answers.top_k)),
         ("Passage size, overlap", f"{defaults.ingest.chunk_size}, {defaults.ingest.chunk_overlap}"),
         ("Largest file, largest text", f"{defaults.ingest.max_file_mb}, {defaults.ingest.max_text_mb}"),
