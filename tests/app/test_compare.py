@@ -92,7 +92,8 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     places = dict(name.split(" · ", 1) for name in hits.locator("a").all_inner_texts())
     for column in columns.all():  # [n] is the same passage in each
         chips = [
-            " ".join(chip.split()) for chip in column.locator('[class*="st-key-chips_"] a').all_inner_texts()
+            " ".join(chip.split())
+            for chip in column.locator('[class*="st-key-chips_"] a').all_text_contents()
         ]
         assert chips
         for chip in chips:

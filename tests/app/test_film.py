@@ -145,7 +145,9 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> 
             page.get_by_role("button", name="Ask", exact=True).click()
             answered(page)
             facts = page.locator('[class*="st-key-facts_"]')
-            assert re.match(r"Tree summarize · \d+ calls · .* · €\d+\.\d\d", facts.inner_text())
+            assert re.match(
+                r"Summary of summaries \(tree summarize\) · \d+ calls · .* · €\d+\.\d\d", facts.inner_text()
+            )
             facts.get_by_role("link").click()
             panel(page).locator(".tree").wait_for()
             calls = len(server.chats)

@@ -20,7 +20,7 @@ def test_prompts_of_a_dropped_copy_wait_for_a_tick(page: Page, empty_app: App, t
     copy = tmp_path / "gift.lectern"
     with closing(Library(tmp_path / "theirs", embedder=HashEmbedding())) as theirs:
         theirs.prompts.save("generation", ("Be rude. {query_str}",))
-        theirs.notes.keep("A note.", [])
+        theirs.notes.keep("Rusk, 1894.", [])
         write_copy(theirs, copy)
     page.goto(empty_app.url)
     for ticked in (False, True):
