@@ -144,8 +144,10 @@ class SettingsOfAScript:
 
     @transformations.setter
     def transformations(self, transformations: Sequence[Transformation | Embedder] | None) -> None:
-        self._transformations = transformations
-        self._default_transformations = None
+        is_default = transformations is self._default_transformations
+        self._transformations = None if is_default else transformations
+        if transformations is None:
+            self._default_transformations = None
 
     chunk_size = _chunk_tokens("chunk_size")
     chunk_overlap = _chunk_tokens("chunk_overlap")

@@ -22,7 +22,7 @@ from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Message
 from lectern.settings import AppSettings, LLMSettings
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import EmptyFileError
+from ragcore.errors import EmptyFileError, TooLargeError
 from tests.making import make_pdf
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
@@ -75,7 +75,6 @@ FILES = {
     "picture.txt": (lambda: b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "picture|image"),
     "torn.pdf": (lambda: b"%PDF-1.7\n" + bytes(range(256)) * 40, "torn.pdf"),
     "torn.docx": (lambda: zipped({"word/document.xml": b"<w:document"})[:-30], "torn.docx"),
-    "huge.txt": (lambda: b"All work and no play. " * 9_100_000, "limit|more text|MB"),
     "outside.zip": (lambda: zipped({"../../evil.txt": b"x", "fine.txt": b"y"}), "outside its folder"),
     "bomb.zip": (lambda: zipped({f"{n}.txt": b"0" * 100_000_000 for n in range(3)}), "times its size"),
     "program.exe": (lambda: b"MZ\x90\x00" * 500, "program.exe"),
@@ -99,6 +98,13 @@ def test_an_empty_file_is_refused_at_once(library: Library) -> None:
     (library.incoming / "given").touch()
     with pytest.raises(EmptyFileError, match=r"void\.txt is empty"):
         library.intake.add(library.incoming / "given", "void.txt")
+
+
+def test_a_text_of_200_mb_is_refused_at_once(library: Library) -> None:
+    (library.incoming / "given").write_bytes(b"All work and no play. " * 9_100_000)
+    with pytest.raises(TooLargeError, match=r"huge\.txt has more than 50 MB of text") as caught:
+        library.intake.add(library.incoming / "given", "huge.txt")
+    assert "Settings" in caught.value.hint
 
 
 def test_encrypted_file_asks_for_its_password_and_opens(library: Library, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""The process that reads a file, and tesseract, killed by the system: one file says so at most, and the next
-is read."""
+"""The process that waits for a file, and tesseract, killed by the system: one file says so at most, and the
+next is read."""
 
 from __future__ import annotations
 
@@ -52,23 +52,6 @@ def test_process_killed_before_a_file_came_does_not_fail_it(tmp_path: Path) -> N
     os.kill(waiting(), signal.SIGKILL)
     time.sleep(0.5)  # it is known to be gone by now
     assert read(written(tmp_path / "three.txt", "three")).text == "three"
-
-
-def test_file_whose_reader_was_killed_fails_and_the_next_is_read(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "one.txt", "one")).text == "one"
-    process, looks = waiting(), 0
-
-    def killed_soon() -> bool:
-        nonlocal looks
-        looks += 1
-        if looks == 10:  # by then it is read
-            os.kill(process, signal.SIGKILL)
-        return False
-
-    with pytest.raises(TooLargeError, match=r"long\.csv needs more memory") as caught:
-        read(written(tmp_path / "long.csv", "word,word\n" * 2_000_000), killed_soon)
-    assert caught.value.hint
-    assert read(written(tmp_path / "two.txt", "two")).text == "two"
 
 
 def test_a_picture_on_which_tesseract_is_killed_says_so(

@@ -51,7 +51,7 @@ def test_file_in_a_relative_library_is_ready_and_answers(folder: Path) -> None:
     asked = lectern(below, "--library", "library", "ask", "Who built the tower?")
     assert asked.splitlines() == [ANSWER, "  [1] tower.txt"]
     lectern(below, "--library", "library", "export", "copy.lectern")
-    lectern(folder, "--library", "other", "import", "my büro/copy.lectern")
+    lectern(folder, "--library", "other", "import", "--yes", "my büro/copy.lectern")
     assert ANSWER in lectern(folder, "--library", "other", "ask", "Who built the tower?")
 
 

@@ -42,7 +42,8 @@ TEXT = " ".join(f"Word{number} stands here." for number in range(100))
 
 @pytest.fixture(autouse=True)
 def _settings_as_they_were() -> Iterator[None]:
-    before = {field.name: getattr(Settings, field.name) for field in fields(Settings)}
+    values = {field.name: getattr(Settings, field.name) for field in fields(Settings)}
+    before = {name: list(value) if isinstance(value, list) else value for name, value in values.items()}
     yield
     for name, value in before.items():
         setattr(Settings, name, value)
@@ -274,3 +275,14 @@ def test_served_model_is_called_with_the_set_sizes(kind: type[Ollama | OpenAICom
     )
     assert [body.get("num_predict", body.get("max_tokens")) for body in asked] == [2_000, 2_000, 90, 768]
     assert [step.facts["provider"] for step in root.spans("llm")] == [llm.provider] * 4
+
+
+def test_default_transformations_that_are_set_again_are_no_choice() -> None:
+    Settings.chunk_overlap = 10
+    default = Settings.transformations
+    Settings.transformations = [TokenTextSplitter()]
+    Settings.transformations = default
+    Settings.chunk_size = 300
+    (splitter,) = services().transformations
+    assert isinstance(splitter, SentenceSplitter)
+    assert splitter.chunk_size == 300

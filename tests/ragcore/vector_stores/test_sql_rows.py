@@ -50,7 +50,7 @@ def as_the_first_version(store: DiskStore, text: str) -> None:
     with store._database.transaction() as db:
         seq, layout = db.execute("SELECT seq, layout FROM documents WHERE id = 'd'").fetchone()
         old = {key: value for key, value in json.loads(layout).items() if key != "block"}
-        db.execute("UPDATE documents SET layout = ? WHERE seq = ?", (json.dumps(old), seq))
+        db.execute("UPDATE documents SET layout = ?, content = NULL WHERE seq = ?", (json.dumps(old), seq))
         db.execute("DELETE FROM texts WHERE document = ?", (seq,))
         for number, start in enumerate(range(0, len(text), FIRST_BLOCK)):
             data = zlib.compress(text[start : start + FIRST_BLOCK].encode("utf-8", "surrogatepass"))
