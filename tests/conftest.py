@@ -4,6 +4,7 @@ model, and files that are kept in memory where there is room."""
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import shutil
 import sys
@@ -31,6 +32,10 @@ if (
 ):
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 os.environ["HF_HUB_OFFLINE"] = "1"
+# the package that carries tiktoken's vocabularies, so that nothing is downloaded
+if (core := importlib.util.find_spec("llama_index.core")) is not None and core.origin is not None:
+    vocabularies = Path(core.origin).parent / "_static" / "tiktoken_cache"
+    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(vocabularies))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 for name in (
     "OPENAI_API_KEY",
