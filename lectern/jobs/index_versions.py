@@ -412,7 +412,7 @@ class CurrentStore:
         finally:
             # In a snapshot nothing can be written: a later query does it.
             while isinstance(index, Healable) and index.damaged_texts and not self.versions.in_transaction:
-                with suppress(StoreError):  # a library that cannot be written
+                with suppress(StoreError, KeyError):  # it cannot be written, or another thread took it
                     self._heal(index.damaged_texts.pop())
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:

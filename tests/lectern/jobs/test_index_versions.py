@@ -23,3 +23,26 @@ def test_an_index_is_opened_once_also_while_it_is_empty(tmp_path: Path) -> None:
     assert len(opened) == 1
     store.close()
     database.close()
+
+
+class TakenMeanwhile(set[str]):
+    """The damaged documents of an index, of which another thread takes the last one after it was seen."""
+
+    def __bool__(self) -> bool:
+        seen = len(self) > 0
+        self.clear()
+        return seen
+
+
+def test_a_damaged_text_that_another_thread_heals_is_no_failure(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA, DISK_SCHEMA)
+
+    def open_index(name: str) -> DiskStore:
+        index = DiskStore(database, index=name, vectors=tmp_path / "vectors")
+        index.damaged_texts = TakenMeanwhile({"a"})
+        return index
+
+    store = CurrentStore(IndexVersions(database), open_index)
+    assert store.documents() == []
+    store.close()
+    database.close()
