@@ -199,7 +199,7 @@ class Files(Tables):
             if before:
                 db.execute(
                     "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, lane = ?, "
-                    "added = ?, password = NULL WHERE id = ?",
+                    "added = ?, password = NULL, healing = 0 WHERE id = ?",
                     (name, origin, path, digest, size, lane_of(name, size), self._clock(), file_id),
                 )
                 queue_row(db, file_id, anew=True)
