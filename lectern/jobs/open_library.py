@@ -93,7 +93,7 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     )
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
     versions = IndexVersions(database, clock=database.clock)
-    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
+    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name), heal=files.queue.heal)
     return Parts(
         database.address.without_password, database, files, store, SettingsTable(database), database.clock
     )
