@@ -328,7 +328,10 @@ def _agrees(question: str) -> bool:
     """Ask on the terminal. ConfigError where nobody can answer."""
     if not sys.stdin.isatty():
         raise ConfigError("Nothing was added: nobody can be asked here.", hint="Add it with: --yes")
-    agrees = input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        agrees = input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl+D
+        agrees = False
     if not agrees:
         print("Nothing was added.")
     return agrees

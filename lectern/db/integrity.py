@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ragcore.errors import DamagedStoreError, Problem, StoreError
 from ragcore.sql import row_checksums
@@ -98,20 +98,26 @@ def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], 
     def ends() -> bool:
         return time.monotonic() > end or stopped()
 
-    with database.snapshot() as connection:
-        connection.set_progress_handler(ends, CLOCK_STEPS)
-        try:
-            message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-            if message != "ok":
-                return message
-            if table := row_checksums.find_changed_table(connection, database.tables_with_checksums, ends):
-                return f"a row of {table} has changed"
-            message = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            if "interrupted" not in str(error):
-                raise DamagedStoreError(str(error), hint="") from error
-            logger.info("the database was not checked to its end")
-            return ""
-        finally:
-            connection.set_progress_handler(None, 0)
+    try:
+        with database.snapshot() as connection:
+            connection.set_progress_handler(ends, CLOCK_STEPS)
+            try:
+                return _check_all(connection, database.tables_with_checksums, ends)
+            finally:
+                connection.set_progress_handler(None, 0)
+    except sqlite3.OperationalError as error:
+        # A disk that is full, locked or away is another error, which may pass.
+        if "interrupted" not in str(error):
+            raise DamagedStoreError(str(error), hint="") from error
+        logger.info("the database was not checked to its end")
+        return ""
+
+
+def _check_all(connection: sqlite3.Connection, tables: Collection[str], ends: Callable[[], bool]) -> str:
+    message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if message != "ok":
+        return message
+    if table := row_checksums.find_changed_table(connection, tables, ends):
+        return f"a row of {table} has changed"
+    message = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     return "" if message == "ok" else message

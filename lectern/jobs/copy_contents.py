@@ -7,6 +7,7 @@ Rows that are valid (`lectern.db.copied_rows`) are written to ROWS in the folder
 
 from __future__ import annotations
 
+import errno
 import json
 import zipfile
 import zlib
@@ -53,6 +54,7 @@ _DAMAGED = (
     TypeError,
     OverflowError,
     RuntimeError,
+    OSError,
 )
 
 
@@ -70,9 +72,9 @@ def read_contents(
     try:
         with zipfile.ZipFile(path) as copy:
             return _Reader(copy, into, options, max_file_mb, room).read(with_files)
-    except OSError as error:
-        raise _no_room(options.name) from error
     except _DAMAGED as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _no_room(options.name) from error
         raise DamagedFileError(
             f"{options.name} is not a complete copy of a library.",
             hint="Make the copy again. Nothing was added from this one.",
@@ -139,8 +141,11 @@ class _Reader:
         return checked
 
     def _open(self, name: str) -> IO[bytes]:
-        """KeyError, or RuntimeError for a file with a password or another compression."""
-        return self._copy.open(self._members[name])
+        """KeyError, RuntimeError for a file with a password, ValueError for another compression."""
+        member = self._members[name]
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"compression {member.compress_type}")
+        return self._copy.open(member)
 
     def _read_table(self, file: str, table: str | None, rows: IO[bytes]) -> None:
         for line in self._lines(file):

@@ -173,7 +173,8 @@ class FileQueue(Tables):
     def give_up(self, file_id: str, error: RagError) -> None:
         """Mark a waiting file as failed."""
         update = (
-            "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'"
+            "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0, healing = 0 "
+            "WHERE id = ? AND stage = 'queued'"
         )
         self._change(update, json.dumps(asdict(Problem.of(error))), file_id)
 
@@ -275,15 +276,16 @@ class ClaimedFiles(Tables):
 
     def fail(self, file_id: str, worker: str, error: RagError) -> None:
         update = (
-            "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0 WHERE id = ? "
-            "AND worker = ?"
+            "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0, healing = 0 "
+            "WHERE id = ? AND worker = ?"
         )
         self._change(update, json.dumps(asdict(Problem.of(error))), file_id, worker)
 
     def halt(self, file_id: str, worker: str) -> None:
         """The work ended because a person stopped it."""
         update = (
-            "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?"
+            "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0, healing = 0 "
+            "WHERE id = ? AND worker = ?"
         )
         self._change(update, file_id, worker)
 

@@ -192,7 +192,7 @@ class ServerBytes:
                             (coming, place, data, time.time()),
                         )
                     place += 1
-            received = _Renaming(self._database, coming)
+            received = _Renaming(self._database, self._cache, coming)
             yield received
             if received.placed:
                 source.unlink()
@@ -272,8 +272,9 @@ class ServerBytes:
 
 
 class _Renaming:
-    def __init__(self, database: Database, coming: str) -> None:
+    def __init__(self, database: Database, cache: FolderBytes, coming: str) -> None:
         self._database = database
+        self._cache = cache
         self._coming = coming
         self.placed = False
 
@@ -284,6 +285,7 @@ class _Renaming:
                 "UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?",
                 (path, _file_of(path), self._coming),
             )
+        self._cache.local(path).unlink(missing_ok=True)  # it may be damaged
         self.placed = True
 
 

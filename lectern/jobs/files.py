@@ -118,10 +118,10 @@ class Files(Tables):
     ) -> Added:
         """Move the file at `source` into the library and queue it. Errors of `check_file`.
 
-        The same bytes again are a duplicate. Other bytes replace the file of the same origin, or of the same
-        name if there is no origin, even if another file has these bytes. The passages of the replaced file
-        are searched until the new ones are ready. If the replaced bytes were added under a second name too,
-        they stay under that name.
+        The same bytes again are a duplicate, and replace a damaged or missing original. Other bytes replace
+        the file of the same origin, or of the same name if there is no origin, even if another file has these
+        bytes. The passages of the replaced file are searched until the new ones are ready. If the replaced
+        bytes were added under a second name too, they stay under that name.
 
         A file with an origin, or with `keep_both`, gets a numbered name if another file has its name.
         `keep_both` replaces no file, only a row without bytes, and drops an origin that another file has.
@@ -136,12 +136,15 @@ class Files(Tables):
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         name, origin = normalize_name(name), _storable(origin)
         duplicate = self._find_duplicate(digest, name, origin, keep_both)
-        if duplicate is None:
+        if duplicate is None or not self._is_undamaged(duplicate.file):
             with self.storage.receiving(source) as received, self.database.transaction():
                 # added by another process meanwhile
                 duplicate = self._find_duplicate(digest, name, origin, keep_both)
                 if duplicate is None:
                     return self._add(received, name, digest, size, origin, keep_both)
+                if not self._is_undamaged(duplicate.file):
+                    received.place(duplicate.file.path)
+                    return duplicate
         source.unlink()
         return duplicate
 
@@ -196,7 +199,7 @@ class Files(Tables):
             if before:
                 db.execute(
                     "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, lane = ?, "
-                    "added = ?, password = NULL WHERE id = ?",
+                    "added = ?, password = NULL, healing = 0 WHERE id = ?",
                     (name, origin, path, digest, size, lane_of(name, size), self._clock(), file_id),
                 )
                 queue_row(db, file_id, anew=True)
@@ -321,6 +324,13 @@ class Files(Tables):
                     )
                 self._compared[path] = version
         return path
+
+    def _is_undamaged(self, file: FileRow) -> bool:
+        """Whether the bytes of the file are there, and are what was added."""
+        try:
+            return self.location(file).is_file()
+        except DamagedFileError:
+            return False
 
     def remove(self, file_id: str) -> None:
         """Delete the row and the bytes of a file."""

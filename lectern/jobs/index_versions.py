@@ -87,6 +87,10 @@ class IndexVersion:
 class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
+    @property
+    def damaged_texts(self) -> set[str]:
+        """The ids of documents in which reading found damage. Whoever handles one removes it."""
+
     def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
         """Does the slow part of `upsert` now, so that other writers need not wait for it. Returns a function
         for the rest."""
@@ -104,10 +108,6 @@ class IndexStore(Store, Protocol):
 @runtime_checkable
 class Healable(Protocol):
     """An index whose vectors are in local files. Damaged ones can be computed again."""
-
-    @property
-    def damaged_texts(self) -> set[str]:
-        """The ids of documents in which reading found damage. Whoever handles one removes it."""
 
     def compact(self) -> None:
         """Rewrite the files without deleted vectors. Not in a transaction."""
@@ -411,8 +411,8 @@ class CurrentStore:
             yield
         finally:
             # In a snapshot nothing can be written: a later query does it.
-            while isinstance(index, Healable) and index.damaged_texts and not self.versions.in_transaction:
-                with suppress(StoreError):  # a library that cannot be written
+            while index.damaged_texts and not self.versions.in_transaction:
+                with suppress(StoreError, KeyError):  # it cannot be written, or another thread took it
                     self._heal(index.damaged_texts.pop())
 
     def _query(self, read: Callable[[IndexStore], T]) -> T:

@@ -70,12 +70,9 @@ def refuse_empty(folder: Path) -> None:
     """DamagedStoreError for a folder with the files of a library whose database is empty or missing: a new
     database would know none of them, and have their vectors deleted."""
     database = folder / "library.db"
-    if database.exists() and database.stat().st_size:
-        return
-    log = database.with_name("library.db-wal")
-    if log.exists() and log.stat().st_size:
-        return  # another process is creating it
-    if any(True for name in ("vectors/*", "files/*/*") for _ in folder.glob(name)):
+    # Before the size is read: another process that creates the library writes to its database first.
+    has_documents = any(True for name in ("vectors/*", "files/*/*") for _ in folder.glob(name))
+    if has_documents and not (database.exists() and database.stat().st_size):
         raise DamagedStoreError(
             f"The library file {database} is empty or missing, but there are documents beside it. Nothing "
             "was changed.",
@@ -96,7 +93,7 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     )
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
     versions = IndexVersions(database, clock=database.clock)
-    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
+    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name), heal=files.queue.heal)
     return Parts(
         database.address.without_password, database, files, store, SettingsTable(database), database.clock
     )

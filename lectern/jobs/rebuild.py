@@ -25,7 +25,7 @@ from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Costs
 from lectern.settings import IngestSettings, KeptSettings, SplitterName
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
+from ragcore.errors import ConfigError, DamagedTextError, RagError, StoreError, UnknownDocumentError
 from ragcore.vector_stores.base import Store, StoredDocument
 
 T = TypeVar("T")
@@ -177,6 +177,10 @@ class Rebuilder:
                 self._switch(version)
         except Cancelled:
             pass  # stopped, given up, or claimed by another worker; the documents so far stay in the index
+        except DamagedTextError as error:
+            file = self.files.get(error.document_id)
+            if file is None or not file.active:  # else it is being read again, and the next run goes on
+                self._versions.fail(version.name, self.worker, error)
         except RagError as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise  # the database is away, and comes back

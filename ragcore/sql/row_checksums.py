@@ -64,9 +64,10 @@ def compute_checksums(connection: sqlite3.Connection, tables: Iterable[str]) -> 
         count = len(table.columns)
         for event in ("INSERT", "UPDATE"):
             connection.execute(
-                f'CREATE TEMP TRIGGER "compute_{table.name}_{event}" AFTER {event} ON main."{table.name}" '
-                "BEGIN INSERT INTO row_checksums (of_table, row_key, columns, checksum) VALUES "
-                f"('{table.name}', {table.key_of('new')}, {count}, {table.checksum_of('new', count)}) "
+                f'CREATE TEMP TRIGGER IF NOT EXISTS "compute_{table.name}_{event}" AFTER {event} ON '
+                f'main."{table.name}" BEGIN INSERT INTO row_checksums (of_table, row_key, columns, '
+                f"checksum) VALUES ('{table.name}', {table.key_of('new')}, {count}, "
+                f"{table.checksum_of('new', count)}) "
                 "ON CONFLICT (of_table, row_key) DO UPDATE SET columns = excluded.columns, checksum = "
                 "excluded.checksum; END"
             )

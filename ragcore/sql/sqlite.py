@@ -199,8 +199,6 @@ class SQLiteDatabase:
             with self._lock:
                 try:
                     self._prepare(opened.connection, only_read)
-                    # A text that a disk has damaged is read, and compared with its checksum.
-                    opened.connection.text_factory = _decode
                 except BaseException:  # a connection must not stay open, whatever ended this
                     opened.close()
                     raise

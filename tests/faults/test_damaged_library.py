@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from lectern.db.integrity import find_damage
+from lectern.db.integrity import IntegrityCheck, find_damage
 from lectern.keys import read_key, write_key
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import ConfigError
+from ragcore.errors import ConfigError, DamagedStoreError, StoreError
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.lectern.jobs.libraries import add, paragraphs, worker_of
 
@@ -114,6 +114,24 @@ def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
     overwrite_page(tmp_path / "a.db", "words", b"\xff" * 4096)
     database.close()
     assert find_damage(database, 60.0)
+    database.close()
+
+
+def test_a_passing_failure_of_the_disk_is_no_damage(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "a.db", "CREATE TABLE IF NOT EXISTS words (word TEXT)")
+    with database.transaction() as db:
+        db.executemany("INSERT INTO words VALUES (?)", [("kettle " * 100,)] * 500)
+    log = tmp_path / "a.db-wal"
+    data = log.read_bytes()
+    log.write_bytes(b"")
+    database.connection().execute("PRAGMA shrink_memory")  # pages are read from the disk again
+    check = IntegrityCheck(database)
+    assert check.look() is None
+    with pytest.raises(StoreError) as caught:
+        find_damage(database, 60.0)
+    assert not isinstance(caught.value, DamagedStoreError)
+    log.write_bytes(data)
+    assert find_damage(database, 60.0) == ""
     database.close()
 
 

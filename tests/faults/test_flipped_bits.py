@@ -250,11 +250,13 @@ def test_a_damaged_file_of_any_kind_loses_nothing_unsaid(
 
 
 @pytest.mark.parametrize("damage", [empty, Path.unlink])
+@pytest.mark.parametrize("log", [b"", b"changes " * 1000], ids=["closed", "killed"])
 def test_an_empty_database_beside_documents_is_no_new_library(
-    damage: Callable[[Path], None], folder: Path
+    log: bytes, damage: Callable[[Path], None], folder: Path
 ) -> None:
     vectors = {path: path.read_bytes() for path in (folder / "vectors").iterdir()}
     damage(folder / "library.db")
+    (folder / "library.db-wal").write_bytes(log)
     for _ in range(2):
         with pytest.raises(DamagedStoreError, match=r"library\.db is empty or missing") as caught:
             opened(folder)

@@ -195,6 +195,8 @@ def test_import_asks_first_and_adds_prompts_on_request(
     told = capsys.readouterr().out
     assert "contains 0 files (0.0 MB), 0 conversations, 0 notes, 1 edited prompt." in told
     assert told.endswith("Nothing was added.\n")
+    assert imported("") == (1, False)  # Ctrl+D
+    assert capsys.readouterr().out.endswith("Nothing was added.\n")
     assert imported("y\n") == (0, False)
     assert "Its prompts are not added." in capsys.readouterr().out
     assert imported("", "--yes", "--prompts") == (0, True)

@@ -120,7 +120,8 @@ def original(request: Request) -> Response:
             str(request.path_params["file_id"]),
         )
         file = files.get(file_id)
-        if file is None or not file.path or not (path := files.location(file)).is_file():
+        # A damaged original is served too: it may still be readable, and is better than none.
+        if file is None or not file.path or not (path := files.storage.local(file.path)).is_file():
             raise UnknownDocumentError(file_id)
     except RagError as error:
         return refusal(404, error.what, error.hint)

@@ -24,7 +24,7 @@ from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import InputError, RagError, UnreadableFileError, UnsafeArchiveError
+from ragcore.errors import DamagedFileError, InputError, RagError, UnreadableFileError, UnsafeArchiveError
 from ragcore.evaluation.question_sets import Question
 from tests import postgres
 from tests.lectern.test_library import CELLAR, TOWER, finished, take_in
@@ -123,6 +123,26 @@ def test_a_copy_says_what_it_contains_and_adds_nothing(library: Library, copy: P
     assert str(summary) == ("2 files (0.0 MB), 1 conversation, 1 note, 1 question set, 1 edited prompt")
     assert everything(library) == before
     assert list(library.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_copy_with_another_compression_is_refused(
+    damaged: bool, compression: int, library: Library, copy: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.lectern"
+    with zipfile.ZipFile(copy) as old, zipfile.ZipFile(other, "w", compression) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+        start = new.getinfo("files.jsonl").header_offset + 60
+    if damaged:
+        data = bytearray(other.read_bytes())
+        data[start : start + 20] = bytes(20)
+        other.write_bytes(data)
+    before = everything(library)
+    with pytest.raises(DamagedFileError, match=r"other\.lectern is not a complete copy of a library"):
+        read_copy(library, other)
+    assert everything(library) == before
 
 
 def test_prompts_of_a_copy_are_used_only_on_request(library: Library, copy: Path) -> None:

@@ -298,6 +298,35 @@ def test_jobs_of_ended_local_processes_are_queued_again(files: Files, tmp_path: 
     assert stages == [Stage.QUEUED, Stage.READING, Stage.READING, Stage.READING]
 
 
+def heal(files: Files, tmp_path: Path) -> FileRow:
+    """A file whose stored text was damaged, and which is being read again."""
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.queue.claim("w")
+    files.claimed.finish(file.id, "w", passages=1, pages=1)
+    files.queue.heal(file.id)
+    assert files.queue.claim("w")
+    return file
+
+
+@pytest.mark.parametrize("end", ["failed", "stopped", "replaced"])
+def test_a_file_read_after_an_unfinished_repair_has_no_note_of_it(
+    end: str, files: Files, tmp_path: Path
+) -> None:
+    file = heal(files, tmp_path)
+    if end == "failed":
+        files.claimed.fail(file.id, "w", DamagedFileError("The original is damaged."))
+        files.queue.retry(file.id)
+    elif end == "stopped":
+        files.queue.stop(file.id)
+        files.claimed.halt(file.id, "w")
+        files.queue.retry(file.id)
+    else:
+        files.add(given(tmp_path, "other words"), "notes.txt")
+    assert files.queue.claim("w")
+    assert files.claimed.finish(file.id, "w", passages=1, pages=1)
+    assert files.get(file.id).left_out == ()  # type: ignore[union-attr]
+
+
 def test_an_abandoned_file_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.give_up(file.id, DamagedFileError("notes.txt is damaged."))

@@ -7,6 +7,7 @@ import os
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -380,3 +381,30 @@ def test_a_database_that_knows_no_file_sweeps_none(in_folder: Files, tmp_path: P
     folder.mkdir(parents=True)
     in_folder.sweep()
     assert folder.exists()
+
+
+def turn_a_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [turn_a_bit, Path.unlink], ids=["changed", "deleted"])
+@pytest.mark.parametrize("name", ["notes.txt", "copy.txt"])
+@pytest.mark.parametrize("stage", [Stage.READY, Stage.FAILED])
+def test_adding_a_file_again_repairs_its_damaged_original(
+    stage: Stage, name: str, damage: Callable[[Path], None], files: Files, tmp_path: Path
+) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    assert files.queue.claim("worker")
+    if stage is Stage.READY:
+        files.claimed.finish(file.id, "worker", passages=1, pages=1)
+    else:
+        files.claimed.fail(file.id, "worker", DamagedFileError("Damaged.", hint="Add it again."))
+    damage(files.location(file))
+    source = given(tmp_path)
+    again = files.add(source, name).file
+    assert (again.id, again.problem) == (file.id, None)
+    assert again.stage is (Stage.READY if stage is Stage.READY else Stage.QUEUED)
+    assert files.location(again).read_text("utf-8") == "hello"
+    assert not source.exists()

@@ -341,6 +341,22 @@ def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) 
     check_built_with(library, 16)
 
 
+def test_a_damaged_text_is_read_again_and_the_rebuild_goes_on(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    small_passages(library)
+    for word in ("kettle", "barrel", "wheel"):
+        add(library, paragraphs(60, word), f"{word}.txt")
+    run(library)
+    with library.database.transaction() as db:
+        db.execute("UPDATE texts SET data = zeroblob(length(data)) WHERE document = 2")
+    library.rebuilds.start(chunk_size=40)
+    worker_of(library).rebuild_once()
+    run(library)
+    assert library.store.versions.next_version() is None
+    check_built_with(library, 40)
+    library.close()
+
+
 def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
     library = Library(tmp_path / "library", embedder=HashEmbedding())

@@ -366,3 +366,24 @@ def test_missing_folder_is_reported_and_is_no_full_disk(database: SQLiteDatabase
         # what SQLite says when its folder is deleted under it
         raise sqlite3.OperationalError("disk I/O error")
     assert not database.path.parent.exists()
+
+
+def test_a_transaction_succeeds_after_a_failed_preparation(tmp_path: Path) -> None:
+    schema = "CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY)"
+    database = SQLiteDatabase(tmp_path / "a.db", schema, without_checksums=())
+    triggers = []
+
+    def refuse_the_second(action: int, name: str | None, *_about: str | None) -> int:
+        if action == sqlite3.SQLITE_CREATE_TEMP_TRIGGER:
+            triggers.append(name)
+        return sqlite3.SQLITE_DENY if len(triggers) == 2 else sqlite3.SQLITE_OK
+
+    database.connection().set_authorizer(refuse_the_second)
+    with pytest.raises(DamagedStoreError), database.transaction():
+        pass
+    database.connection().set_authorizer(None)
+    with database.transaction() as db:
+        db.execute("INSERT INTO words VALUES ('kettle')")
+    with database.snapshot() as db:
+        assert db.execute("SELECT count(*) FROM row_checksums").fetchone()[0] == 1
+    database.close()
