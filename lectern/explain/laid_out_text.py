@@ -56,8 +56,8 @@ def lay_out(
     end: int,
     around: int,
 ) -> tuple[Card, ...]:
-    """The cards of a passage with `around` characters on each side, to the ends of their lines; of slides,
-    with those that are whole."""
+    """The cards of a passage with `around` characters on each side, to the ends of their lines or
+    slides."""
     text = document.text
     if layout == "slide":
         slides = [page for page in document.pages if _is_visible(page, start, end, around)]
@@ -118,9 +118,8 @@ def columns_of(text: str, table: Block, start: int, end: int) -> list[tuple[str,
 
 
 def _is_visible(slide: Page, start: int, end: int, around: int) -> bool:
-    """Whether a slide has a part of the passage, or is whole in the text around it."""
-    has_passage = slide.start < max(end, start + 1) and start < slide.end
-    return has_passage or (start - around <= slide.start and slide.end <= end + around)
+    """Whether any part of a slide is in the passage or in the text around it."""
+    return slide.start < max(end + around, start + 1) and max(0, start - around) < slide.end
 
 
 def _suffix(file: FileRow) -> str:

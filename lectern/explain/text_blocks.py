@@ -65,10 +65,11 @@ def text_blocks(
 ) -> list[Block]:
     """The blocks from `start` to `end`, which are edges of lines. `headings`: the levels of the headings, by
     their text, if they are known; otherwise they are recognised."""
-    blocks = list(
-        _group(text, [(start + line.start(), start + line.end()) for line in _lines(text, start, end)])
-    )
-    blocks = [block for block in blocks if text[block.start : block.end].strip()]
+    # A block of code may begin above.
+    above = _lines(text, 0, start) if layout == "markdown" else []
+    lines = _lines(text, start, end)
+    fenced = list(mark_fenced([text[first:last] for first, last in [*above, *lines]]))[len(above) :]
+    blocks = [block for block in _group(text, lines, fenced) if text[block.start : block.end].strip()]
     if layout == "slide":
         return _with_notes(text, _with_title(text, blocks))
     if layout in ("mail", "sheet"):
@@ -117,13 +118,12 @@ def _key(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    return _LINE.finditer(text[start:end])
+def _lines(text: str, start: int, end: int) -> list[Span]:
+    return [line.span() for line in _LINE.finditer(text, start, end)]
 
 
-def _group(text: str, lines: Sequence[Span]) -> Iterator[Block]:
+def _group(text: str, lines: Sequence[Span], fenced: Sequence[bool]) -> Iterator[Block]:
     """Blocks without inferred headings. Lines of one block have no empty line between them."""
-    fenced = list(mark_fenced([text[start:end] for start, end in lines]))
     at = 0
     while at < len(lines):
         last = _end_of_block(text, lines, fenced, at)
