@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from lectern.explain.text_blocks import Block, Layout, heading_levels, text_blocks
 from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
+from ragcore.errors import DamagedFileError, InputError
+from ragcore.readers.encodings import decode
 from ragcore.schema import Document
 from ragcore.text.keywords import content_words
 
@@ -94,7 +96,7 @@ def choose_columns(columns: Sequence[tuple[str, str]], question: str) -> tuple[i
     by_cell: list[int] = []
     others: list[int] = []
     for number, (name, cells) in enumerate(columns):
-        if not cells:
+        if not cells.strip():
             continue
         if asked.intersection(content_words(name)):
             by_name.append(number)
@@ -140,6 +142,7 @@ def _headings(library: Library, file: FileRow) -> Mapping[str, int]:
     process."""
     try:
         with library.files.location(file).open("rb") as original:
-            return heading_levels(original.read(MAX_HTML_BYTES).decode("utf-8", "replace"))
-    except OSError:  # it was deleted by hand: the headings are recognised
+            return heading_levels(decode(original.read(MAX_HTML_BYTES), file.name, declares=True))
+    # It was deleted or changed by hand: the headings are recognised.
+    except (OSError, InputError, DamagedFileError):
         return {}

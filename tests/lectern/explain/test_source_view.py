@@ -301,6 +301,22 @@ def test_web_page_has_the_headings_of_its_original(open_library: Callable[..., L
     assert "Not a heading" in [text[b.start : b.end] for b in view.cards[0].blocks if b.kind == "heading"]
 
 
+def test_web_page_in_another_encoding_has_its_headings(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given.html"
+    path.write_bytes(
+        "<meta charset='windows-1252'><h1>Öffnungszeiten für alle, täglich.</h1><p>Ab neun Uhr.</p>".encode(
+            "cp1252"
+        )
+    )
+    file = library.intake.add(path, "museum.html").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    view = view_source(library, Source(1, "", file.id, file.name, 0, 6, text[:6]))
+    headings = [text[b.start : b.end] for b in view.cards[0].blocks if b.kind == "heading"]
+    assert headings == ["Öffnungszeiten für alle, täglich."]
+
+
 def test_source_code_and_notes_are_drawn_as_they_are(open_library: Callable[..., Library]) -> None:
     library = open_library()
     for name in ("tower.py", "tower.txt", "tower.log"):
