@@ -11,7 +11,7 @@ from lectern.ui.i18n import _
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.files import file_rows
 from lectern.ui.widgets.offered_copy import dropped_copies
-from lectern.ui.widgets.problem import problem
+from lectern.ui.widgets.problem import session_problem
 from lectern.ui.widgets.recorded_demo import recorded_question_buttons, recorded_questions
 from lectern.ui.widgets.sources import add_documents
 from lectern.ui.widgets.status_indicators import status_indicators
@@ -57,8 +57,7 @@ with st.container(key="hero"):
 # Each part has its own container, even if empty, so that a fragment further down never moves into the place
 # of another.
 with st.container():
-    if state.problem is not None:
-        problem(state.problem, key="home")
+    session_problem("home")
 
 with st.container():
     recorded_question_buttons(recorded_questions(chat=True), ask_recorded, key="home")

@@ -100,7 +100,7 @@ def application(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
             assert process.poll() is None, "The application has ended."
             assert time.monotonic() < deadline, "The application does not answer."
             time.sleep(0.5)
-        yield address(port, access_token(folder / "empty"))
+        yield address("127.0.0.1", port, access_token(folder / "empty"))
     finally:
         process.terminate()
         process.wait(60)
@@ -119,7 +119,7 @@ def ask_in_browser(url: str) -> None:
     with sync_playwright() as driver:
         page = driver.chromium.launch(executable_path=browser, args=FLAGS).new_page()
         page.set_default_timeout(PAGE_SECONDS * 1000)
-        page.goto(url.replace("localhost", "127.0.0.1"))
+        page.goto(url)
         page.get_by_role("button", name="Try it with a sample").click()
         page.locator(".st-key-suggested").get_by_role("button", name=QUESTION).click()
         answer = page.get_by_test_id("stChatMessageContent").last

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from lectern.explain.text_blocks import Block, Layout, heading_levels, text_blocks
 from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
+from ragcore.errors import DamagedFileError, InputError
+from ragcore.readers.encodings import decode
 from ragcore.schema import Document
 from ragcore.text.keywords import content_words
 
@@ -56,8 +58,8 @@ def lay_out(
     end: int,
     around: int,
 ) -> tuple[Card, ...]:
-    """The cards of a passage with `around` characters on each side, to the ends of their lines; of slides,
-    with those that are whole."""
+    """The cards of a passage with `around` characters on each side, to the ends of their lines or
+    slides."""
     text = document.text
     if layout == "slide":
         slides = [page for page in document.pages if _is_visible(page, start, end, around)]
@@ -94,7 +96,7 @@ def choose_columns(columns: Sequence[tuple[str, str]], question: str) -> tuple[i
     by_cell: list[int] = []
     others: list[int] = []
     for number, (name, cells) in enumerate(columns):
-        if not cells:
+        if not cells.strip():
             continue
         if asked.intersection(content_words(name)):
             by_name.append(number)
@@ -118,9 +120,8 @@ def columns_of(text: str, table: Block, start: int, end: int) -> list[tuple[str,
 
 
 def _is_visible(slide: Page, start: int, end: int, around: int) -> bool:
-    """Whether a slide has a part of the passage, or is whole in the text around it."""
-    has_passage = slide.start < max(end, start + 1) and start < slide.end
-    return has_passage or (start - around <= slide.start and slide.end <= end + around)
+    """Whether any part of a slide is in the passage or in the text around it."""
+    return slide.start < max(end + around, start + 1) and max(0, start - around) < slide.end
 
 
 def _suffix(file: FileRow) -> str:
@@ -141,6 +142,7 @@ def _headings(library: Library, file: FileRow) -> Mapping[str, int]:
     process."""
     try:
         with library.files.location(file).open("rb") as original:
-            return heading_levels(original.read(MAX_HTML_BYTES).decode("utf-8", "replace"))
-    except OSError:  # it was deleted by hand: the headings are recognised
+            return heading_levels(decode(original.read(MAX_HTML_BYTES), file.name, declares=True))
+    # It was deleted or changed by hand: the headings are recognised.
+    except (OSError, InputError, DamagedFileError):
         return {}

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from ragcore.text.code_fences import mark_fenced
-from ragcore.text.quotable_units import is_row
+from ragcore.text.quotable_units import MAX_ROW_CHARS, is_row
 
 Kind: TypeAlias = Literal["heading", "paragraph", "item", "table", "code", "note", "line"]
 Layout: TypeAlias = Literal["article", "markdown", "mail", "slide", "sheet"]
@@ -65,10 +65,11 @@ def text_blocks(
 ) -> list[Block]:
     """The blocks from `start` to `end`, which are edges of lines. `headings`: the levels of the headings, by
     their text, if they are known; otherwise they are recognised."""
-    blocks = list(
-        _group(text, [(start + line.start(), start + line.end()) for line in _lines(text, start, end)])
-    )
-    blocks = [block for block in blocks if text[block.start : block.end].strip()]
+    # A block of code may begin above.
+    above = _lines(text, 0, start) if layout == "markdown" else []
+    lines = _lines(text, start, end)
+    fenced = list(mark_fenced([text[first:last] for first, last in [*above, *lines]]))[len(above) :]
+    blocks = [block for block in _group(text, lines, fenced) if text[block.start : block.end].strip()]
     if layout == "slide":
         return _with_notes(text, _with_title(text, blocks))
     if layout in ("mail", "sheet"):
@@ -117,13 +118,12 @@ def _key(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    return _LINE.finditer(text[start:end])
+def _lines(text: str, start: int, end: int) -> list[Span]:
+    return [line.span() for line in _LINE.finditer(text, start, end)]
 
 
-def _group(text: str, lines: Sequence[Span]) -> Iterator[Block]:
+def _group(text: str, lines: Sequence[Span], fenced: Sequence[bool]) -> Iterator[Block]:
     """Blocks without inferred headings. Lines of one block have no empty line between them."""
-    fenced = list(mark_fenced([text[start:end] for start, end in lines]))
     at = 0
     while at < len(lines):
         last = _end_of_block(text, lines, fenced, at)
@@ -177,7 +177,7 @@ def _table(text: str, lines: Sequence[Span]) -> Block | None:
     cells = [cells_of_line(text, *line) for line in lines]
     named = [is_row(text[slice(*line)]) for line in lines]
     if any(named) and 2 * sum(named) >= len(lines):
-        columns, rows = _named_rows(text, cells, named)
+        columns, rows = _named_rows(text, lines, cells, named)
         return Block("table", start, end, columns=columns, rows=rows)
     if len({len(row) for row in cells}) == 1 and len(cells[0]) > 1:
         return Block("table", start, end, rows=tuple(tuple(span for _, span in row) for row in cells))
@@ -185,7 +185,7 @@ def _table(text: str, lines: Sequence[Span]) -> Block | None:
 
 
 def _named_rows(
-    text: str, cells: Sequence[Sequence[tuple[str, Span]]], named: Sequence[bool]
+    text: str, lines: Sequence[Span], cells: Sequence[Sequence[tuple[str, Span]]], named: Sequence[bool]
 ) -> tuple[tuple[str, ...], tuple[tuple[Span | None, ...], ...]]:
     """The names of the columns, and the rows. Lines without names are rows, too, except those that are the
     names of the columns."""
@@ -194,22 +194,36 @@ def _named_rows(
         dict.fromkeys(key for row, has_names in zip(values, named, strict=True) if has_names for key in row)
     )
     names = {name[:SAME_NAME_CHARS] for name, _number in keys}
+    for row, has_names in zip(cells, named, strict=True):
+        order = [text[start:end][:SAME_NAME_CHARS] for _name, (start, end) in row]
+        if not has_names and len(set(order)) == len(keys) and names.issuperset(order):
+            places = {name: place for place, name in enumerate(order)}
+            keys.sort(key=lambda key: places[key[0][:SAME_NAME_CHARS]])
+            break
     rows: list[dict[_Key, Span]] = []
-    for row, has_names in zip(values, named, strict=True):
+    for number, (row, has_names) in enumerate(zip(values, named, strict=True)):
         spans = list(row.values())
         if not has_names:
             if not all(text[start:end][:SAME_NAME_CHARS] in names for start, end in spans):
                 last = (spans[-1 - max(0, len(spans) - len(keys))][0], spans[-1][1])
                 rows.append(dict(zip(keys, [*spans[: len(keys)][:-1], last], strict=False)))
-            continue
-        first = next(iter(row))
-        above = rows[-1].get(first) if rows else None
-        same_start = above is not None and text[slice(*above)] == text[slice(*spans[0])]
-        if same_start and not rows[-1].keys() & (row.keys() - {first}):  # a long row is several lines
-            rows[-1] |= row | {first: rows[-1][first]}
+        elif rows and _continues(text, lines[number - 1], rows[-1], row):
+            rows[-1] = row | rows[-1]
         else:
             rows.append(row)
     return tuple(name for name, _number in keys), tuple(tuple(row.get(key) for key in keys) for row in rows)
+
+
+def _continues(text: str, line_above: Span, above: Mapping[_Key, Span], row: Mapping[_Key, Span]) -> bool:
+    """Whether the row above goes on here, because it was too long for its line. Both lines begin with the
+    same cell then, as two rows may, too."""
+    [first, *further] = row
+    if not further or first not in above or above.keys() & set(further):
+        return False
+    name, _number = further[0]
+    start, end = row[further[0]]
+    chars = line_above[1] - line_above[0] + len(f"{name}: ") + end - start
+    return text[slice(*above[first])] == text[slice(*row[first])] and chars > MAX_ROW_CHARS
 
 
 def _by_column(row: Sequence[tuple[str, Span]]) -> dict[_Key, Span]:

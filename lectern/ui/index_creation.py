@@ -84,7 +84,7 @@ class IndexCreations:
         except Exception:  # nobody else sees an error in this thread
             logger.exception("an index could not be made")
             creation.problem = Problem(
-                "The index could not be made.", "Try again. If it happens again, please report it."
+                "This could not be finished.", "Try again. If it happens again, please report it."
             )
         finally:
             creation.ended = True

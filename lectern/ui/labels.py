@@ -236,10 +236,12 @@ def name_parts(name: str) -> tuple[str, str]:
         return "", name
     if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in name):
         return name, ""
-    cuts = [cut for cut in range(max(1, len(name) - most), len(name) - least + 1) if name[cut - 1].isalnum()]
-    # A gap between words is heard as one. A letter stays with its accent.
+    kinds = [unicodedata.category(letter) for letter in name]
+    ends = range(max(1, len(name) - most), len(name) - least + 1)
+    cuts = [cut for cut in ends if name[cut - 1].isalnum() or kinds[cut - 1] == "Mc"]  # a vowel sign
+    # A gap between words is heard as one. A letter stays with its accent or vowel sign.
     cut = next((cut for cut in reversed(cuts) if name[cut] in " _-"), None)
-    cut = cut or next((cut for cut in reversed(cuts) if not unicodedata.combining(name[cut])), None)
+    cut = cut or next((cut for cut in reversed(cuts) if kinds[cut][0] != "M"), None)
     if cut is None:
         return name, ""
     return name[:cut], name[cut:].replace(" ", "\N{NO-BREAK SPACE}", 1 if name[cut] == " " else 0)

@@ -36,7 +36,7 @@ _REPLACED = re.compile(
     r"(?a::(?!\d{1,2}\\?:)(?=(?:material\\?/)?(?:\\?[\w+-])+\\?:))"
     r"|(?<![\w-])(?:-(?=\\?>|\\?-(?!-))|<(?=\\?[-=])|[>~](?=\\?=))"
 )
-_TABLE_RULE = re.compile(r"[\s|:-]*\|[\s|:-]*")
+_TABLE_RULE = re.compile(r"[\s|:-]+")  # with a bar
 
 
 # Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for
@@ -206,7 +206,7 @@ def _code_language(info: str) -> str:
 def _line(line: str, links: Mapping[int, str]) -> str:
     if _UNDERLINE.match(line):
         return "\n---\n" if len(line.strip()) >= 3 else "\\" + _prevent_replacements(line.strip())
-    if _TABLE_RULE.fullmatch(line):
+    if "|" in line and _TABLE_RULE.fullmatch(line):
         return line
     safe = rewrite_outside_spans(line, partial(_beside_code, links=links)).strip(_INVISIBLE)
     # A heading in an answer must be smaller than those of the page.

@@ -80,13 +80,14 @@ def prose_sentences(text: str) -> Iterator[str]:
 
 
 def stands_in(question: str, sentence: str) -> bool:
-    """Whether each word of the question that means something stands in the sentence.
+    """Whether each word of the question that means something stands in the sentence; False if it has none.
 
     >>> stands_in("When was the tower built?", "The tower was built in 1871.")
     True
     """
     small = SMALL_WORDS.get(language.language_of(question), frozenset())
-    return {*content_words(question)} - small <= {*words(sentence)}
+    sought = {*content_words(question)} - small
+    return bool(sought) and sought <= {*words(sentence)}
 
 
 def topics_in(text: str) -> Iterator[str]:

@@ -23,10 +23,11 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
+from ragcore.text.quotable_units import MAX_ROW_CHARS
+
 # in place of a cell, where the cell before it spans several columns or the one above it several rows
 MERGED = "\0"
 MAX_NAME = 60  # characters of a column's name in each row; the first line has the whole name
-MAX_LINE = 600  # characters, about a passage
 HEAD = 24  # rows in which the names of columns are searched
 NAME_ROWS = 4  # maximum number of rows with names of columns
 FACTS = 3  # minimum number of labels in a form
@@ -85,7 +86,7 @@ class _Header:
         start = " ".join(filter(None, (key, self.common))) + divider if key or self.common else ""
         line = start + parts[0]
         for part in parts[1:]:
-            if len(line) + len(part) > MAX_LINE > 3 * len(start):
+            if len(line) + len(part) > MAX_ROW_CHARS > 3 * len(start):
                 yield line
                 line = start + part
             else:

@@ -53,6 +53,7 @@ _VALUE = re.compile(
     r"|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
+MAX_ROW_CHARS = 600  # of a line of a table, about a passage; a longer row is divided
 MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of a line that introduces a list of lines
 SHORT_LINE = 60  # characters; at least half of the lines of a list without marks are not longer

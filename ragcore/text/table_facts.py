@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ragcore.text.quotable_units import is_row
+from ragcore.text.quotable_units import MAX_ROW_CHARS, is_row
 
 MAX_COLUMNS = 12  # named in a description
 MAX_RANGES = 4  # named in a description, dates first
@@ -106,15 +106,19 @@ def list_names(names: Sequence[str], most: int, language: str) -> str:
 def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     """The cells of each row by column. A long row is several lines, which begin with the same cell."""
     row: dict[str, str] = {}
+    above = ""
     for line in lines:
         cells = _cells(line)
-        key = next(iter(cells.items()))
-        if row and key == next(iter(row.items())) and not row.keys() & (cells.keys() - {key[0]}):
+        [key, *further] = cells.items()
+        is_same = bool(row) and key == next(iter(row.items())) and not row.keys() & dict(further).keys()
+        # Two rows may begin with the same cell, too.
+        if is_same and further and len(above) + len(": ".join(further[0])) > MAX_ROW_CHARS:
             row |= cells
-            continue
-        if row:
-            yield row
-        row = cells
+        else:
+            if row:
+                yield row
+            row = cells
+        above = line
     if row:
         yield row
 

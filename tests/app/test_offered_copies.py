@@ -45,3 +45,22 @@ def test_prompts_of_a_dropped_copy_wait_for_a_tick(page: Page, empty_app: App, t
     offered.get_by_role("button", name="Cancel").click()
     offered.wait_for(state="detached")
     assert list((empty_app.home / "incoming").iterdir()) == []
+
+
+def test_a_copy_that_cannot_be_added_says_why(page: Page, empty_app: App, tmp_path: Path) -> None:
+    copy = tmp_path / "gift.lectern"
+    with closing(Library(tmp_path / "theirs", embedder=HashEmbedding())) as theirs:
+        theirs.notes.keep("A note.", [])
+        write_copy(theirs, copy)
+    page.goto(empty_app.url)
+    drop(page, copy)
+    offered = page.locator('[class*="st-key-offered_"]')
+    offered.get_by_text("1 note").wait_for()
+    (waiting,) = (empty_app.home / "incoming").iterdir()
+    waiting.write_bytes(b"no copy any more")
+    settled(page)
+    offered.get_by_role("button", name="Add to this index").click()
+    problem = page.locator(".st-key-problem_home")
+    problem.get_by_text("gift.lectern").wait_for()
+    problem.get_by_role("button", name="Dismiss").click()
+    problem.wait_for(state="detached")

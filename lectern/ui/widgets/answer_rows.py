@@ -54,7 +54,7 @@ def _table(names: tuple[str, ...], lines: list[str], question: str) -> list[str]
     if len(names) > most:
         columns = [(name, " ".join(row[name] for row in rows)) for name in names]
         chosen = choose_columns(columns, question)
-        shown = [names[number] for number in chosen[:most]]
+        shown = [names[number] for number in chosen[:most]] or shown[:most]  # if all cells are blank
     cited = shown[0] if stands else shown[-1]
     for row, line in zip(rows, lines, strict=True):
         if match := _ROW.fullmatch(line):

@@ -54,10 +54,9 @@ def _order_fields() -> None:
         )
 
 
-def _listed() -> tuple[list[FileRow], int]:
+def _listed(search: str, order: str) -> tuple[list[FileRow], int]:
     """The files of the list in the order of the page, and the number of further ones."""
     library, visible = resources.library(), BATCH + session().documents.more_files
-    search, order = str(widget("file_search") or ""), widget("file_sort") or NEWEST
     if not search.strip() and order == NEWEST:
         files = library.files.all(limit=visible)
         return files, max(0, library.files.tally().total() - visible)
@@ -177,7 +176,10 @@ def _draw_list(drawn: Counter[str]) -> None:
     library, tally = resources.library(), _tally()
     if tally.total() > MAX_UNSORTED:
         _order_fields()
-    (files, further), active = _listed(), library.files.all(*ACTIVE)
+        files, further = _listed(str(widget("file_search") or ""), widget("file_sort") or NEWEST)
+    else:
+        files, further = _listed("", NEWEST)
+    active = library.files.all(*ACTIVE)
     if tally.total():
         _head(tally, files, active)
     groups = library.groups.all()

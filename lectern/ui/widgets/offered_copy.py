@@ -15,7 +15,6 @@ from lectern.ui.live_fragments import rerun_page
 from lectern.ui.offered_copies import OfferedCopy, copy_summary, left_out_rows
 from lectern.ui.safetext import label
 from lectern.ui.state import session, widget
-from ragcore.errors import InputError, StoreError
 
 
 def dropped_copies() -> None:
@@ -88,9 +87,6 @@ def _add(offered: OfferedCopy, prompts: bool) -> None:
             copied = read_copy(
                 library, offered.path, name=offered.name, prompts=prompts, on_progress=on_progress
             )
-        except (InputError, StoreError) as error:  # the list of files shows it
-            library.files.refuse(offered.name, 0, error)
-            raise
         finally:
             offered.path.unlink(missing_ok=True)
         library.worker.start()
@@ -117,4 +113,6 @@ def _draw_progress() -> None:
     state.documents.copying = ""
     if creation is not None and creation.copied is not None:
         state.notice = copy_summary(creation.copied)
+    elif creation is not None:
+        state.problem = creation.problem
     rerun_page()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lectern.explain.laid_out_text import lay_out
 from lectern.explain.source_view import draw_page, locate_quotes, locate_sentence, view_source
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
@@ -300,6 +301,22 @@ def test_web_page_has_the_headings_of_its_original(open_library: Callable[..., L
     assert "Not a heading" in [text[b.start : b.end] for b in view.cards[0].blocks if b.kind == "heading"]
 
 
+def test_web_page_in_another_encoding_has_its_headings(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given.html"
+    path.write_bytes(
+        "<meta charset='windows-1252'><h1>Öffnungszeiten für alle, täglich.</h1><p>Ab neun Uhr.</p>".encode(
+            "cp1252"
+        )
+    )
+    file = library.intake.add(path, "museum.html").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    view = view_source(library, Source(1, "", file.id, file.name, 0, 6, text[:6]))
+    headings = [text[b.start : b.end] for b in view.cards[0].blocks if b.kind == "heading"]
+    assert headings == ["Öffnungszeiten für alle, täglich."]
+
+
 def test_source_code_and_notes_are_drawn_as_they_are(open_library: Callable[..., Library]) -> None:
     library = open_library()
     for name in ("tower.py", "tower.txt", "tower.log"):
@@ -308,3 +325,28 @@ def test_source_code_and_notes_are_drawn_as_they_are(open_library: Callable[...,
         view = view_source(library, Source(1, "", file.id, file.name, 0, len(text), text))
         assert (view.layout, view.cards, view.marked) == (None, (), text)
         library.delete_file(file.id)
+
+
+def test_each_slide_is_on_a_page_of_its_document(open_library: Callable[..., Library]) -> None:
+    library, around = open_library(), 6000
+    path = library.incoming / "deck.pptx"
+    make_pptx(path, [(f"Slide {number}", "The tower stands on the pier. " * 25) for number in range(60)])
+    library.intake.add(path, "deck.pptx")
+    assert worker_of(library).run_once()
+    (file,) = library.files.all()
+    document = library.store.document(file.id)
+    seen: set[str] = set()
+    for place in range(0, len(document.text) + around, 2 * around):
+        cards = lay_out(library, file, document, "slide", place, place, around)
+        seen.update(card.label for card in cards)
+    assert seen == {page.label for page in document.pages}
+
+
+def test_markdown_that_begins_inside_code_stays_code(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    code = "```\n" + "# no heading\n" * 20 + "```\n"
+    file = take_in(library, f"{code}\n# Duties\n\nEverybody rings the bell.", "duties.md")
+    document = library.store.document(file.id)
+    place = document.text.index("Duties")
+    (card,) = lay_out(library, file, document, "markdown", place, place + 6, 40)
+    assert [block.kind for block in card.blocks] == ["code", "heading", "paragraph"]

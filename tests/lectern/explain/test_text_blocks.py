@@ -110,6 +110,19 @@ def test_a_long_row_of_several_lines_is_one_row() -> None:
     assert cells == [rows[1]]
 
 
+def test_rows_that_begin_with_the_same_cell_stay_apart() -> None:
+    rows = [
+        ["Date", "Debit", "Credit", "Note"],
+        ["2024-01-05", "100", "", "rent"],
+        ["2024-01-05", "", "200", ""],
+        ["2024-01-06", "3", "", ""],
+    ]
+    # in the order of the sheet, though the first row has no credit
+    text = "\n".join(lines(rows, name_rows=1))
+    assert grid(text) == (tuple(rows[0]), rows[1:])
+    assert grid(f"{text}\nTotal | 103 | 200") == (tuple(rows[0]), [*rows[1:], ["Total", "103", "200", ""]])
+
+
 def test_rows_without_names_are_cells_in_their_order() -> None:
     assert grid("Cliff Top | 1871 | 84\nQuay | 1872 | 3") == (
         (),

@@ -33,6 +33,13 @@ def test_many_wide_rows_have_four_columns_side_by_side() -> None:
     assert first == "| 9,000 | Ostholm | 0 | 1 [2] |"
 
 
+def test_blank_cells_of_many_columns_are_left_out() -> None:
+    rows = "\n".join(f"Town: {name}; Blank:  ; Area: 1; Debt: 2; Tax: 3" for name in "ABCD")
+    assert rows_as_tables(rows, "town").splitlines()[0] == "| Town | Area | Debt | Tax |"
+    blank = "\n".join("A:  ; B:  ; C:  ; D:  ; E:  " for _row in range(4))
+    assert rows_as_tables(blank, "town").splitlines()[0] == "| A | B | C | D |"
+
+
 def test_sentences_code_and_numbered_answers_stay_as_they_are() -> None:
     for text in (
         "The tower stands. It was built in 1871. [1]",

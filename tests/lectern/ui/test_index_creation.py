@@ -106,7 +106,7 @@ def test_one_that_fails_says_why_and_is_not_busy_any_more(error: Exception) -> N
     creation = ended(creations, creations.start("Twin", make))
     assert creation.problem is not None
     assert creation.problem.what == (
-        "The index could not be made." if isinstance(error, KeyError) else error.what
+        "This could not be finished." if isinstance(error, KeyError) else error.what
     )  # type: ignore[attr-defined]
     creations.forget(creation.id)
     assert creations.get(creation.id) is None

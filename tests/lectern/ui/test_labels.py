@@ -139,6 +139,7 @@ def test_an_answer_that_looks_in_no_document_counts_no_passages() -> None:
         ("Bedienungsanleitung_SMV4HVX31E_2023-11.pdf", "Bedienungsanleitung_SMV4HVX31E", "_2023-11.pdf"),
         ("Jahresabschlussberichte2024endgueltig.xlsx", "Jahresabschlussberichte2024endguel", "tig.xlsx"),
         ("Resume\u0301s of all the applicants.docx", "Resume\u0301s of all the", "\xa0applicants.docx"),
+        ("वार्षिकप्रतिवेदननगरपालिकाकार्यालय.pdf", "वार्षिकप्रतिवेदननगरपालिकाका", "र्यालय.pdf"),
         ("تقرير المجلس السنوي لعام ألفين.pdf", "تقرير المجلس السنوي لعام ألفين.pdf", ""),
         ("__________________________", "__________________________", ""),
     ],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -261,6 +262,12 @@ def test_line_of_dashes_is_a_rule_and_makes_no_heading() -> None:
     assert answer_md("so\n==") == "so\n\\=="
     assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
     assert answer_md("```\nso\n---\n```") == "```\nso\n---\n```"
+
+
+def test_a_long_line_of_signs_takes_no_long_time() -> None:
+    begun = time.process_time()
+    assert answer_md("|" * 30_000 + "x").endswith("x")
+    assert time.process_time() - begun < 2
 
 
 def marked(text: str, *stretches: str) -> str:

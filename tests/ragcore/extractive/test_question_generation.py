@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.extractive.question_generation import questions_in, questions_of_sentences
+from ragcore.extractive.question_generation import questions_in, questions_of_sentences, stands_in
 from ragcore.extractive.question_patterns import question_for
 from ragcore.text.key_phrases import in_ordinary_case
 
@@ -124,3 +124,9 @@ def test_any_text_gives_short_questions_without_repeats(text: str) -> None:
 )
 def test_unknown_sentences_get_a_question_in_their_language(text: str, question: str) -> None:
     assert question in list(questions_in(text))
+
+
+def test_a_question_of_small_words_stands_in_no_sentence() -> None:
+    sentence = "What this is: the tower was built in 1871."
+    assert stands_in("When was the tower built?", sentence)
+    assert not stands_in("What is this?", sentence)

@@ -20,6 +20,7 @@ from ragcore.readers.registry import read_file
 from ragcore.readers.web.html import page_text
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document
+from ragcore.text.quotable_units import MAX_ROW_CHARS
 from tests.needs import SHARED, needs_documents
 
 ARTICLES = SHARED / "data" / "html_articles"
@@ -335,8 +336,7 @@ def test_every_line_of_a_wide_row_begins_with_its_first_cell() -> None:
     (*_,) = found = list(table_rows.lines([names, ["Chad", *(str(n) for n in range(80))]]))[1:]
     assert len(found) > 2
     assert all(
-        line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.MAX_LINE
-        for line in found
+        line.startswith("Country: Chad; Indicator number ") and len(line) <= MAX_ROW_CHARS for line in found
     )
     assert "Indicator number 79: 79" in found[-1]
 

@@ -58,6 +58,15 @@ def test_a_row_too_long_for_a_line_is_one_row() -> None:
     assert (found.rows, len(found.columns)) == (4, 31)
 
 
+def test_rows_that_begin_with_the_same_cell_stay_apart() -> None:
+    (found,) = grids_in(table("Date|Debit|Credit", "2024-01-05|100|", "2024-01-05||200", "2024-01-06|3|"))
+    assert found.rows == (
+        {"Date": "2024-01-05", "Debit": "100"},
+        {"Date": "2024-01-05", "Credit": "200"},
+        {"Date": "2024-01-06", "Debit": "3"},
+    )
+
+
 def test_a_text_with_a_row_or_two_is_no_table() -> None:
     assert (
         tables_in("The prices.\nChildren are free.\nOn Mondays all is closed.\nTicket: Adult; Price: £2.50")
