@@ -59,6 +59,9 @@ class FileBytes(Protocol):
     def local(self, path: str) -> Path:
         """A local path with the bytes. It does not exist if the bytes were deleted."""
 
+    def drop_copy(self, path: str) -> bool:
+        """Delete a damaged local copy, so that `local` makes another; False if `local` gives no copies."""
+
     def drop(self, file_id: str) -> None:
         """Delete all bytes of a file."""
 
@@ -112,6 +115,9 @@ class FolderBytes:
 
     def local(self, path: str) -> Path:
         return self._folder / path
+
+    def drop_copy(self, path: str) -> bool:
+        return False
 
     def drop(self, file_id: str) -> None:
         shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
@@ -192,7 +198,7 @@ class ServerBytes:
                             (coming, place, data, time.time()),
                         )
                     place += 1
-            received = _Renaming(self._database, self._cache, coming)
+            received = _Renaming(self._database, coming)
             yield received
             if received.placed:
                 source.unlink()
@@ -218,7 +224,8 @@ class ServerBytes:
     def local(self, path: str) -> Path:
         copy = self._cache.local(path)
         with contextlib.suppress(FileNotFoundError):
-            os.utime(copy)  # marks it as in use
+            # The time of access marks it as in use; that of its change tells that it is the same.
+            os.utime(copy, ns=(time.time_ns(), copy.stat().st_mtime_ns))
             return copy
         if self._looked is None or time.monotonic() - self._looked > POLL_SECONDS:
             self._delete_unread()
@@ -230,6 +237,11 @@ class ServerBytes:
         finally:
             draft.unlink(missing_ok=True)
         return copy
+
+    def drop_copy(self, path: str) -> bool:
+        with contextlib.suppress(OSError):  # Windows does not delete a file that is being read
+            self._cache.local(path).unlink()
+        return True
 
     def drop(self, file_id: str) -> None:
         with self._database.transaction() as db:
@@ -257,7 +269,7 @@ class ServerBytes:
         self._looked = time.monotonic()
         for copy in (*self._cache.local("files").glob("*/*"), *self._cache.local("drafts").glob("*")):
             with contextlib.suppress(OSError):  # deleted meanwhile, or being read
-                if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:
+                if copy.stat().st_atime < time.time() - UNUSED_SECONDS:
                     copy.unlink()
 
     def _fetch(self, path: str, into: Path) -> bool:
@@ -272,9 +284,8 @@ class ServerBytes:
 
 
 class _Renaming:
-    def __init__(self, database: Database, cache: FolderBytes, coming: str) -> None:
+    def __init__(self, database: Database, coming: str) -> None:
         self._database = database
-        self._cache = cache
         self._coming = coming
         self.placed = False
 
@@ -285,7 +296,6 @@ class _Renaming:
                 "UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?",
                 (path, _file_of(path), self._coming),
             )
-        self._cache.local(path).unlink(missing_ok=True)  # it may be damaged
         self.placed = True
 
 

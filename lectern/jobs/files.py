@@ -312,18 +312,25 @@ class Files(Tables):
         if not file.path or not path.is_file():
             return path
         with suppress(FileNotFoundError):  # deleted meanwhile
-            status = path.stat()
-            version = (status.st_mtime_ns, status.st_size)
-            if self._compared.get(path) != version:
-                with path.open("rb") as original:
-                    digest = hashlib.file_digest(original, "sha256").hexdigest()
-                if digest != file.hash:
-                    raise DamagedFileError(
-                        f"The original of {file.name} is damaged: it is not the file that was added.",
-                        hint="Add the file again, and check the disk.",
-                    )
-                self._compared[path] = version
+            if not self._is_equal(path, file) and not (
+                self.storage.drop_copy(file.path) and self._is_equal(self.storage.local(file.path), file)
+            ):
+                raise DamagedFileError(
+                    f"The original of {file.name} is damaged: it is not the file that was added.",
+                    hint="Add the file again, and check the disk.",
+                )
         return path
+
+    def _is_equal(self, path: Path, file: FileRow) -> bool:
+        """Whether the bytes at the path are what was added. FileNotFoundError."""
+        status = path.stat()
+        version = (status.st_mtime_ns, status.st_size)
+        if self._compared.get(path) != version:
+            with path.open("rb") as original:
+                if hashlib.file_digest(original, "sha256").hexdigest() != file.hash:
+                    return False
+            self._compared[path] = version
+        return True
 
     def _is_undamaged(self, file: FileRow) -> bool:
         """Whether the bytes of the file are there, and are what was added."""

@@ -144,15 +144,23 @@ def test_copy_unread_for_a_day_goes_when_another_file_is_read(
     assert here.local(PATH).read_bytes() == b"one"
 
 
+def test_a_copy_that_is_used_counts_as_unchanged(here: ServerBytes, tmp_path: Path) -> None:
+    place(here, tmp_path, b"one")
+    copy = here.local(PATH)
+    os.utime(copy, (0, time.time() - 60))
+    changed = copy.stat().st_mtime_ns
+    assert here.local(PATH).stat().st_mtime_ns == changed
+
+
 def test_copy_swept_while_requested_is_fetched_again(
     here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(here, tmp_path, b"one")
     copy, touch = here.local(PATH), os.utime
 
-    def forgotten_first(path: Path) -> None:
+    def forgotten_first(path: Path, *, ns: tuple[int, int]) -> None:
         copy.unlink(missing_ok=True)  # by another process, that found it unread for a day
-        touch(path)
+        touch(path, ns=ns)
 
     monkeypatch.setattr(os, "utime", forgotten_first)
     assert here.local(PATH).read_bytes() == b"one"

@@ -389,6 +389,20 @@ def turn_a_bit(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.parametrize("files", ["postgres"], indirect=True)
+def test_a_damaged_copy_of_a_servers_file_is_fetched_again(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    turn_a_bit(files.location(file))
+    assert files.location(file).read_text("utf-8") == "hello"
+    with files.transaction() as db:
+        db.execute("UPDATE file_chunks SET data = ?", (b"hellp",))
+    turn_a_bit(files.location(file))
+    with pytest.raises(DamagedFileError, match=r"original of notes\.txt is damaged"):
+        files.location(file)
+    files.add(given(tmp_path), "notes.txt")
+    assert files.location(file).read_text("utf-8") == "hello"
+
+
 @pytest.mark.parametrize("damage", [turn_a_bit, Path.unlink], ids=["changed", "deleted"])
 @pytest.mark.parametrize("name", ["notes.txt", "copy.txt"])
 @pytest.mark.parametrize("stage", [Stage.READY, Stage.FAILED])
