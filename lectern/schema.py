@@ -256,6 +256,13 @@ class Message:
     saved: bool = True  # False if this process could not store it
 
     @property
+    def standalone_question(self) -> str:
+        """The question of an answer; of a follow-up, the one it was condensed to. "" without a question."""
+        if self.facts is not None and self.facts.condensed:
+            return self.facts.condensed
+        return self.ask.question if self.ask is not None else ""
+
+    @property
     def leaves_adding(self) -> bool:
         """Whether it only quotes the figures whose total was the question."""
         if self.facts is None or not self.facts.extractive or self.ask is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lectern.explain.text_blocks import Block, Layout, heading_levels, text_blocks
 from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
-from ragcore.errors import DamagedFileError, InputError
+from ragcore.errors import InputError
 from ragcore.readers.encodings import decode
 from ragcore.schema import Document
 from ragcore.text.keywords import content_words
@@ -144,5 +144,5 @@ def _headings(library: Library, file: FileRow) -> Mapping[str, int]:
         with library.files.location(file).open("rb") as original:
             return heading_levels(decode(original.read(MAX_HTML_BYTES), file.name, declares=True))
     # It was deleted or changed by hand: the headings are recognised.
-    except (OSError, InputError, DamagedFileError):
+    except (OSError, InputError):
         return {}

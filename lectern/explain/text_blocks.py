@@ -194,8 +194,8 @@ def _named_rows(
         dict.fromkeys(key for row, has_names in zip(values, named, strict=True) if has_names for key in row)
     )
     names = {name[:SAME_NAME_CHARS] for name, _number in keys}
-    for row, has_names in zip(cells, named, strict=True):
-        order = [text[start:end][:SAME_NAME_CHARS] for _name, (start, end) in row]
+    for line, has_names in zip(cells, named, strict=True):
+        order = [text[start:end][:SAME_NAME_CHARS] for _name, (start, end) in line]
         if not has_names and len(set(order)) == len(keys) and names.issuperset(order):
             places = {name: place for place, name in enumerate(order)}
             keys.sort(key=lambda key: places[key[0][:SAME_NAME_CHARS]])

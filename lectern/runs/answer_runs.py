@@ -103,6 +103,12 @@ class Run:
         return self._watch.look() if self._watch else None
 
     @property
+    def standalone_question(self) -> str:
+        """As that of the message will be: it is known before the first word."""
+        trace = self._answering.trace if self._answering else None
+        return condensed_question(trace) or self._ask.question
+
+    @property
     def rows(self) -> tuple[FileAnswer, ...]:
         """The answers for each document so far, if each is asked separately."""
         return self._answering.rows if isinstance(self._answering, AnswerPerDocument) else ()
@@ -191,9 +197,8 @@ class Run:
         if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
-        condensed = condensed_question(self._answering.trace if self._answering else None)
         try:
-            answer = self._library.answer_check.check(condensed or self._ask.question, self.text, passages)
+            answer = self._library.answer_check.check(self.standalone_question, self.text, passages)
         except RagError as error:  # the answer is complete, and the check on demand tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
@@ -217,7 +222,6 @@ class Run:
             return
         calls = trace.spans("llm")
         self._read_prompts.add(trace)
-        condensed = condensed_question(trace)
         retrievals = trace.spans("retrieve")
         corrected = next((str(step.facts["meant"]) for step in retrievals if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
@@ -234,7 +238,7 @@ class Run:
             completion_tokens=spent.completion,
             extractive=model.is_extractive,
             model=model.model_name,
-            condensed=condensed if condensed != self._ask.question else None,
+            condensed=None if self.standalone_question == ask.question else self.standalone_question,
             meant=corrected,
             money=None if self._is_free else price.money(spent.prompt, spent.completion),
             currency=price.currency,
@@ -265,7 +269,9 @@ class Run:
                     self._cite(nodes)
                 written = self._model is not None and not self._model.is_extractive
                 if state == "stopped" and written and not self.rows:
-                    self._attributed = _cite_quotes(self.text, self.sources)
+                    from ragcore.response_synthesizers.attribution import cite_quotes
+
+                    self._attributed = cite_quotes(self.text, [source.text for source in self.sources])
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._collect_facts(state)
                 self._write(state)
@@ -492,9 +498,3 @@ def check_question(question: str) -> None:
             f"The question has {len(question):,} characters; the limit is {QUESTION_CHARS:,}.",
             hint="Ask a shorter question. You can add a long text as a document and ask about it.",
         )
-
-
-def _cite_quotes(text: str, sources: Sequence[Source]) -> str:
-    from ragcore.response_synthesizers.attribution import cite_quotes
-
-    return cite_quotes(text, [source.text for source in sources])

@@ -105,8 +105,7 @@ class _Above:
 def lines(
     rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False
 ) -> Iterator[str]:
-    """One line or more for each row that is not empty. The first line has the names of the columns: `a | b |
-    c`.
+    """One line or more for each row that is not empty. The first has the names of the columns: `a | b | c`.
 
     `rows` may be endless and of different lengths. A cell that spans columns is followed by MERGED. A cell
     that spans rows is repeated in each; a row without other cells is [MERGED].

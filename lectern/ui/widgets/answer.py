@@ -143,8 +143,7 @@ def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = Non
             stream_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        question = ask.question if ask is not None and is_quote else None
-        text, passages, polled = StreamedText(st.container(), question), StreamedSources(message), 0.0
+        text, passages, polled = StreamedText(st.container()), StreamedSources(message), 0.0
         for piece in run.follow():
             allow_interruption()
             if time.monotonic() - polled > POLL_SECONDS:
@@ -154,7 +153,8 @@ def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = Non
                     draw_progress(run, message, bar)
             now = replace(message, text=run.text, sources=run.sources)
             step = waits_for(run) if bar is None else call_words(run.call)
-            text.add(piece, _links(now), step, now.shown_numbers)
+            rows_for = run.standalone_question if is_quote else None
+            text.add(piece, _links(now), step, now.shown_numbers, rows_for=rows_for)
             passages.draw(run.sources)
 
 
@@ -267,9 +267,7 @@ def _draw_text(message: Message, *, folds: bool) -> None:
     """The text of an answer. If it `folds`, later paragraphs are in an expander, but not the line with most
     words of the question."""
     text, marks, facts = message.text, sentence_marks(message), message.facts
-    question = message.ask.question if message.ask else ""
-    if facts is not None and facts.condensed:
-        question = facts.condensed
+    question = message.standalone_question
     is_quote = facts is not None and facts.extractive
     if is_quote and question and not marks:  # marks are places in the text as it is
         text = rows_as_tables(text, question)

@@ -148,7 +148,7 @@ def _source(source: Source | None, message: Message, answer: str = "") -> None:
             source,
             answer=answer,
             recorded=message.facts is not None and message.facts.recorded is not None,
-            question=message.ask.question if message.ask else "",
+            question=message.standalone_question,
         )
 
 

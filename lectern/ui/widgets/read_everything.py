@@ -36,8 +36,12 @@ def draw_offer_panel(opened: Opened) -> None:
     conversation = resources.library().conversations.get(message.conversation_id)
     if message.ask is None or conversation is None:
         return
-    question = message.facts.condensed if message.facts and message.facts.condensed else message.ask.question
-    offered = Offer(question, _reading_of(opened), message.ask.file_ids, chat=conversation.kind == "chat")
+    offered = Offer(
+        message.standalone_question,
+        _reading_of(opened),
+        message.ask.file_ids,
+        chat=conversation.kind == "chat",
+    )
     _offer(offered, key=f"{opened.kind}_{message.id}")
 
 

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 
 class StreamedText:
-    """Draws at the end of `place`: what the answer waits for, then its text. `question`: of an answer that
-    quotes; rows of tables are drawn as tables."""
+    """Draws at the end of `place`: what the answer waits for, then its text."""
 
-    def __init__(self, place: DeltaGenerator, question: str | None = None) -> None:
+    def __init__(self, place: DeltaGenerator) -> None:
         self._place = place
-        self._question = question
         self._slot = place.empty()
         self._tail = ""  # the paragraph that still grows
         self._begun = False
@@ -31,10 +29,16 @@ class StreamedText:
         self.add("", {})
 
     def add(
-        self, piece: str, links: Mapping[int, str], step: str = "", numbers: Mapping[int, int] | None = None
+        self,
+        piece: str,
+        links: Mapping[int, str],
+        step: str = "",
+        numbers: Mapping[int, int] | None = None,
+        *,
+        rows_for: str | None = None,
     ) -> None:
         """`links` and `numbers` are those of `answer_md`. `step` is the progress of an answer without text
-        yet."""
+        yet. `rows_for`: the question of an answer that quotes; rows of tables are drawn as tables."""
         self._begun |= bool(piece)
         if not self._begun:
             waiting = step or waiting_words()
@@ -45,14 +49,16 @@ class StreamedText:
         self._tail += piece
         while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
             done, self._tail = self._tail.split("\n\n", 1)
-            self._draw(done, links, numbers)
+            self._draw(done, links, numbers, rows_for)
             self._slot = self._place.empty()
         if piece and self._tail:
-            self._draw(self._tail, links, numbers)
+            self._draw(self._tail, links, numbers, rows_for)
 
-    def _draw(self, text: str, links: Mapping[int, str], numbers: Mapping[int, int] | None) -> None:
-        if self._question is not None:
-            text = rows_as_tables(text, self._question)
+    def _draw(
+        self, text: str, links: Mapping[int, str], numbers: Mapping[int, int] | None, rows_for: str | None
+    ) -> None:
+        if rows_for is not None:
+            text = rows_as_tables(text, rows_for)
         self._slot.markdown(answer_md(text, links, numbers=numbers))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lectern.settings import LLMSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.sql.sqlite import NoRoomError
+from tests.lectern.test_library import TOWER, take_in
 
 
 @pytest.fixture
@@ -95,3 +97,18 @@ def test_model_stays_open_beside_the_extractive_reader(tmp_path: Path) -> None:
     assert library.llm() is model
     assert library.llm(extractive=True) is reader
     library.close()
+
+
+def test_a_follow_up_has_the_same_question_before_and_after(tmp_path: Path) -> None:
+    condensed = "Who built the tower in 1871?"
+    llm = ScriptedLLM(["Ada built it.", condensed, "Ada did."])
+    with closing(Library(tmp_path / "tower", embedder=HashEmbedding(), llm=llm)) as library:
+        take_in(library, TOWER, "tower.txt")
+        runs, conversation_id = AnswerRuns(library), library.conversations.create().id
+        for question in ("Who built the tower?", "And when did she?"):
+            run = runs.start(conversation_id, Ask(question, chat_mode="condense_plus_context"))
+            assert run.wait(30)
+        message = library.conversations.message(run.message_id)
+        assert message is not None
+        assert run.standalone_question == message.standalone_question == condensed
+        assert replace(message, facts=None).standalone_question == "And when did she?"
