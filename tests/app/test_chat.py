@@ -345,7 +345,7 @@ OWN_OPTIONS = ("Documents each time", "staff-handbook-2021.docx")
 def options(page: Page) -> str:
     """The mode, and the documents that are asked."""
     mode, scope = (
-        page.locator(f".st-key-{name}_popover button").first.inner_text() for name in ("mode", "scope")
+        page.locator(f".st-key-{name}_popover button").first.text_content() for name in ("mode", "scope")
     )
     return f"{mode} · {scope}"
 
@@ -374,7 +374,7 @@ def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None
     ask(page, "And a horse?")
     answered(page, 2)
     assert facts_of(page).startswith("Documents each time")
-    for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_inner_texts():
+    for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_text_contents():
         assert "staff-handbook-2021.docx" in chip
     page.goto(f"{app.url}/chat")
     ask(page, "How many cars are there, then?")

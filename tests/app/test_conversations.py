@@ -303,7 +303,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     page.get_by_label("What was good?").press("Enter")
     page.get_by_text("You said: right & short").wait_for()
     settled(page)
-    chip = page.locator('[class*="st-key-chips_"] a').first.inner_text()
+    chip = page.locator('[class*="st-key-chips_"] a').first.text_content() or ""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     button(page, "Copy").click()
     until(page, lambda: page.evaluate("navigator.clipboard.readText()") != "")

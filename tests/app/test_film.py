@@ -75,14 +75,16 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     page.get_by_role("button", name="Ask", exact=True).click()
     answered(page)
     facts = page.locator('[class*="st-key-facts_"]')
-    assert re.match(r"Refine · \d+\.\d\ss", facts.inner_text())
+    assert re.match(r"One after another \(refine\) · \d+\.\d\ss", facts.inner_text())
 
     page.get_by_text(re.compile(r"Refine: (about|a few)")).wait_for()  # now there is a history
     before = page.url
     page.get_by_role("button", name="Ask", exact=True).click()
     until(page, lambda: page.url != before)
     answered(page)
-    assert re.match(r"Refine · \d+\.\d\ss \((about|a few) .* expected\)", facts.inner_text())
+    assert re.match(
+        r"One after another \(refine\) · \d+\.\d\ss \((about|a few) .* expected\)", facts.inner_text()
+    )
 
     facts.get_by_role("link").click()
     panel(page).get_by_text("How this answer was made").wait_for()
@@ -187,7 +189,9 @@ def model_above_limits(page: Page, app: App, look: Look, dialog: Locator, llm: L
         page.get_by_role("button", name="Ask", exact=True).click()
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)
-        assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · ")
+        assert (
+            page.locator('[class*="st-key-facts_"]').inner_text().startswith("Each by itself (accumulate) · ")
+        )
     with set_to(app, AppSettings(llm=llm, price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
         page.goto(f"{app.url}/chat")
         page.get_by_role("heading", name="Ask your documents").wait_for()

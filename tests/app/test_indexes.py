@@ -388,7 +388,7 @@ def test_document_shows_boundaries_and_overlaps_of_its_passages(page: Page, app:
     badges.nth(1).click()
     details = page.locator(".st-key-passage_details")
     details.get_by_text("Passage 2").wait_for()
-    assert re.search(r"\d+ tokens · characters [\d,]+ to [\d,]+ · page \d", details.inner_text())
+    assert re.search(r"\d+ tokens · characters [\d,]+ to [\d,]+ · p\. \d", details.inner_text())
     page.locator(".st-key-passage_after button").click()
     details.get_by_text("Passage 3").wait_for()
     third = page.get_by_role("button", name="Passage 3", exact=True)
