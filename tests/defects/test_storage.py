@@ -263,7 +263,9 @@ def test_d34_everything_can_be_imported_at_once() -> None:
 
 
 def test_d36_import_is_cheap_and_loads_no_model_library() -> None:
-    assert len(modules_after("import ragcore")) < 60
+    modules = modules_after("import ragcore")
+    assert len(modules) < 80  # how many of the standard library are loaded before differs by installation
+    assert len([name for name in modules if name.split(".")[0] not in sys.stdlib_module_names]) < 10
     everything = modules_after("from ragcore import *")
     assert len(everything) < 700
     heavy = {
