@@ -86,7 +86,7 @@ def test_two_answer_modes_and_a_saved_result(page: Page, app: App) -> None:
     ask(page, "Which year had the most passengers?")
     answered(page)
     first = page.url
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate ·")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Each by itself (accumulate) ·")
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
     assert "score" in hits.first.inner_text()
@@ -103,7 +103,7 @@ def test_two_answer_modes_and_a_saved_result(page: Page, app: App) -> None:
     page.get_by_role("button", name="Ask", exact=True).click()
     until(page, lambda: page.url != first)
     answered(page)
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only ·")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only (no text) ·")
     assert page.locator('[class*="st-key-hit_"]').count() == 6
     assert page.get_by_role("button", name="Copy", exact=True).count() == 0  # there is no text
     page.get_by_role("button", name="More", exact=True).click()
@@ -117,7 +117,7 @@ def test_two_answer_modes_and_a_saved_result(page: Page, app: App) -> None:
     page.locator(".st-key-panel_head").wait_for()
     until(page, lambda: page.get_by_role("textbox", name="Question").input_value())
     assert page.get_by_role("textbox", name="Question").input_value() == "Which year had the most passengers?"
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only ·")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only (no text) ·")
 
 
 def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
@@ -143,7 +143,7 @@ def test_earlier_questions_name_their_mode_and_open_uncovered(page: Page, app: A
     page.get_by_role("button", name="Earlier questions").click()
     page.get_by_role("button", name="How many steps has the Herring Stair? · Passages only").first.wait_for()
     page.get_by_role("button", name="How many steps has the Herring Stair? · Refine").first.click()
-    page.locator('[class*="st-key-facts_"]', has_text="Refine ·").wait_for()
+    page.locator('[class*="st-key-facts_"]', has_text="(refine) ·").wait_for()
     page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
     page.get_by_role("button", name="Earlier questions").click()
     alone = page.get_by_role("button", name="How many steps has the Herring Stair? · Passages only")
@@ -195,7 +195,7 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
     assert all(chip.is_disabled() for chip in chips.all())
     page.get_by_role("button", name="Ask", exact=True).click()
-    page.locator(".st-key-offer").get_by_text("Tree summarize: ").wait_for()
+    page.locator(".st-key-offer").get_by_text("Summary of summaries (tree summarize): ").wait_for()
     assert page.get_by_text("Compact: ").count() == 0
 
 
