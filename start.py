@@ -2,8 +2,9 @@
 
     python start.py              install and start the application, with the arguments of lectern, such as
                                  --port NUMBER
-    python start.py test         install and run all tests, with a sample of the long ones; --all runs all of
-                                 them, and arguments of pytest select tests
+    python start.py test         install and run the tests; --nightly adds those that repeat a promise at
+                                 length, --changed [REF] runs those that a change since REF can break, and
+                                 arguments of pytest select tests
 
 It installs into the active virtual environment, or else creates one in the folder .venv next to this file. On
 Linux without an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
@@ -50,36 +51,43 @@ def main() -> int:
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Runs the tests that `arguments` name, or all.
-
-    The tests in the browser run in a process of their own at the same time as the others, because their
-    driver leaves its event loop running. The tests with a real language model come last, because the model
-    needs the whole processor.
-    """
-    pytest = [python, "-m", "pytest", *arguments]
+    """Runs the suite, what a change can break, or the tests that `arguments` name."""
     # Some images of containers set it; hundreds of processes would compile the application, each for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    if arguments not in ([], ["--all"]):
-        return subprocess.call(pytest, cwd=HERE)
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
-        results = [Path(folder) / f"{lane}.xml" for lane in ("others", "browser", "real")]
-        others, browser, real = ([*pytest, "-rs", f"--junit-xml={result}"] for result in results)
-        # The tests of a file share their fixtures. In this order no long file runs alone at the end.
-        two = ["-n2", "--dist=loadfile", "--no-loadscope-reorder"]
-        beside = subprocess.Popen(
-            [*browser, *two, "tests/app"], cwd=HERE, stdout=output, stderr=subprocess.STDOUT
-        )
-        try:
-            failed = subprocess.call([*others, *two, "--ignore=tests/app", "--ignore=tests/real"], cwd=HERE)
-            print("The tests in the browser:", flush=True)
-            failed = beside.wait() or failed
-        finally:
-            beside.terminate()  # if the other tests were interrupted
-            output.seek(0)
-            sys.stdout.buffer.write(output.read())
-            sys.stdout.flush()
-        print("The tests with a real language model:", flush=True)
-        failed = subprocess.call([*real, "tests/real"], cwd=HERE) or failed
+    if arguments[:1] == ["--changed"]:
+        command = [python, "-m", "tests.changed", *arguments[1:]]
+        done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            return done.returncode
+        tests = done.stdout.split()
+        others = [test for test in tests if not test.startswith("tests/app/")]
+        browser = [test for test in tests if test.startswith("tests/app/")]
+        return run_lanes(python, ["-m", "not nightly"], others, browser)
+    if arguments in ([], ["--nightly"]):
+        return run_lanes(python, arguments, ["--ignore=tests/app", "--ignore=tests/real"], ["tests/app"])
+    return subprocess.call([python, "-m", "pytest", *arguments], cwd=HERE)
+
+
+def run_lanes(python: str, options: list[str], others: list[str], browser: list[str]) -> int:
+    """Runs two groups of tests with these options of pytest, and prints how many passed, failed and were
+    skipped. A group without arguments is left out.
+
+    The tests in the browser run in a process of their own, because their driver leaves its event loop
+    running. They come after the others: what a person waits for on a screen is late on a busy machine.
+    """
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        results = []
+        for name, arguments in (("others", others), ("browser", browser)):
+            if not arguments:
+                continue
+            if name == "browser":
+                print("The tests in the browser:", flush=True)
+            results.append(Path(folder) / f"{name}.xml")
+            # The tests of a file share their fixtures. In this order no long file runs alone at the end.
+            command = [python, "-m", "pytest", *options, "-rs", f"--junit-xml={results[-1]}"]
+            command += ["-n2", "--dist=loadfile", "--no-loadscope-reorder", *arguments]
+            failed = subprocess.call(command, cwd=HERE) or failed
         print("In all, where a line that begins with SKIPPED says why and what to install:")
         print(total(results), flush=True)
     return failed

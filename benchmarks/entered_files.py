@@ -22,7 +22,7 @@ from types import FrameType
 from lectern.jobs.file_rows import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import check_question
-from lectern.schema import Ask, Retrieval
+from lectern.schema import Ask
 
 FOLDERS = ["ragcore", "lectern", "pages"]
 
@@ -65,7 +65,7 @@ def main() -> None:
             how.chat_mode,
             how.response_mode,
             how.top_k,
-            retrieval=Retrieval(weaker=how.weaker),
+            retrieval=how.retrieval,
         )
         check_question(ask.question)  # as the chat does, whose module is loaded with the screens
         for order in ("first", "second"):

@@ -29,8 +29,8 @@ from benchmarks.datasets.token_overlap import token_recall
 from benchmarks.reader import DATA, WORK
 from lectern.ask.pipeline import answer, plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.extractive.quoter import Quoter
 from ragcore.observe import span
 from ragcore.text.keywords import STOP_WORDS
 from ragcore.text.word_forms import USUAL
@@ -80,7 +80,7 @@ def measure(
     name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path
 ) -> None:
     setting, data_set, chance = setting_of("default"), read_data_set(DATA / name), random.Random(7)
-    reader = ExtractiveLLM(embedder)
+    quoter = Quoter(embedder)
     rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "changed": []}
     with open_index(data_set, setting, work, print, embedder) as opened:
         for trial in data_set.trials:
@@ -90,7 +90,7 @@ def measure(
             for how, question in zip(rows, (trial.question.text, changed), strict=True):
                 ask = replace(setting.ask, question=question, chat_mode=None)
                 plan = plan_retrieval(ask, opened.library.store, embedder)
-                text = "".join(answer(ask, (), llm=reader, plan=plan))
+                text = "".join(answer(ask, (), writer=quoter, plan=plan))
                 with span("query") as root:
                     hits = plan.passages(question)
                 own = [hit.node.ref_doc_id for hit in hits[:1] if trial.grades.get(str(hit.node.ref_doc_id))]

@@ -66,7 +66,11 @@ def outcomes(
 ) -> list[Outcome]:
     """One for each file, in their order. RuntimeError when a file ended the child that reads them."""
     order = "".join(json.dumps([str(folder / each["file"]), _password(each)]) + "\n" for each in files)
-    environment = {**os.environ, "PYTHONPATH": str(Path(ragcore.errors.__file__).parents[1])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(ragcore.errors.__file__).parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",  # the first import of a module is no file that a reader touches
+    }
     if not ocr:
         environment["PATH"] = os.devnull
     done = subprocess.run(

@@ -41,11 +41,11 @@ from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.embeddings.spelling_correction import correct_spelling
 from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.extractive import features
-from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractive.follow_up import add_topic
+from ragcore.extractive.quoter import Quoter
 from ragcore.extractive.reader import Reader, candidates
 from ragcore.prompts.prompt import Passage
-from ragcore.response_synthesizers.synthesizer import passages_from
+from ragcore.response_synthesizers.base import passages_from
 from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.citations import MARKS
 from ragcore.text.quotable_sentences import join_quotes
@@ -173,8 +173,8 @@ def _everyday() -> Iterator[Case]:
         )
 
 
-def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
-    reading = llm.read(case.question, case.passages)
+def read_case(quoter: Quoter, case: Case) -> Reply:
+    reading = quoter.quote(case.question, case.passages)
     return Reply(
         reading.outcome,
         join_quotes(reading.quotes),
@@ -210,12 +210,12 @@ def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]
 
 
 def print_table(name: str, cases: Sequence[Case], embedder: Embedder) -> None:
-    llm = ExtractiveLLM(embedder)
+    quoter = Quoter(embedder)
     for half in (True, False):
         selected = [case for case in cases if case.development is half]
         if selected:
             print(f"{name}, {'development' if half else 'validation'}: {len(selected)} questions")
-            for figure, value in figures(selected, [read_case(llm, case) for case in selected]).items():
+            for figure, value in figures(selected, [read_case(quoter, case) for case in selected]).items():
                 print(f"  {figure:34} {value:8.3f}")
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 from lectern import access
 from lectern import settings as config
-from lectern.settings import ResponseMode, SplitterName, absolute_path
+from lectern.settings import RESPONSE_MODES, SplitterName, absolute_path
 
 
 def command_parser() -> argparse.ArgumentParser:
@@ -42,7 +42,7 @@ def command_parser() -> argparse.ArgumentParser:
     )
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
-    ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
+    ask.add_argument("--mode", default="compact", choices=RESPONSE_MODES, help="response mode")
     ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
     ask.add_argument(
         "--json", action="store_true", help="outcome, text, sources and seconds as one line of JSON"

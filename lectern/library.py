@@ -6,6 +6,7 @@ It opens fast, because models are loaded when they are first used.
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import threading
 import time
@@ -22,6 +23,7 @@ from lectern.ask.asked_documents import count_unread, list_asked
 from lectern.db import (
     conversations,
     document_groups,
+    earlier_replies,
     evaluations,
     feedback,
     notes,
@@ -41,12 +43,15 @@ from ragcore.errors import RagError, StillReadingError, StoreError, UnknownDocum
 from ragcore.schema import ChatMessage, NodeWithScore
 
 if TYPE_CHECKING:
+    from lectern.ask.library_answers import LibraryReply
     from lectern.ask.pipeline import RetrievalPlan
     from ragcore.embeddings.base import Embedder
-    from ragcore.llms.base import LLM
+    from ragcore.extractive.answerer import Writer
     from ragcore.response_synthesizers.answer import AnswerStream
     from ragcore.response_synthesizers.attribution import AnswerCheck
     from ragcore.retrievers.base import BaseRetriever
+
+logger = logging.getLogger(__name__)
 
 TABLES = (
     conversations,
@@ -100,7 +105,7 @@ class Library:
         where: Path | str,
         *,
         embedder: Embedder | None = None,
-        llm: LLM | None = None,
+        llm: Writer | None = None,
         local: Path | None = None,
     ) -> None:
         self.shared = on_server(where)
@@ -118,6 +123,7 @@ class Library:
         )
         self._settings = parts.settings
         self._settings.read()  # raises ConfigError now
+        self._migrate()
         self.conversations = conversations.Conversations(self.database, clock=parts.clock)
         self.feedback = feedback.Feedback(self.database, clock=parts.clock)
         self.notes = notes.Notes(self.database, clock=parts.clock)
@@ -129,7 +135,7 @@ class Library:
             self.database,
             self.store,
             retriever=self.retriever,
-            llm=self._own_llm,
+            writer=self._own_writer,
             wording=self.prompts.current,
         )
         self.evaluations = evaluations.Evaluations(self.database, clock=parts.clock)
@@ -141,10 +147,18 @@ class Library:
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
         self._answer_check: AnswerCheck | None = None
-        # by whether it is the extractive reader
-        self._opened_llms: dict[bool, tuple[tuple[config.LLMSettings, str, str], LLM]] = {}
+        # by whether it is the quoter
+        self._opened_writers: dict[bool, tuple[tuple[config.LLMSettings, str, str], Writer]] = {}
         self._lock = threading.Lock()
         self._deleting = threading.Lock()  # one deletion at a time, because each counts its own bytes
+
+    def _migrate(self) -> None:
+        """Brings a library of an earlier version up to date, if it can be written."""
+        if self.shared or (self.folder / "library.db").exists():
+            try:
+                earlier_replies.migrate(self.database)
+            except StoreError as error:  # whoever needs the database gets the error
+                logger.warning("earlier answers could not be brought up to date: %s", error)
 
     def _make_folder(self) -> None:
         folder = self.folder
@@ -283,30 +297,32 @@ class Library:
         # On a server, documents are in its tables.
         return stored if self.shared else stored + self.files.ready_and_bytes()[1]
 
-    def llm(self, *, extractive: bool = False) -> LLM:
-        """The language model of the settings, or the extractive reader."""
-        from lectern.models import open_llm
-
+    def writer(self, *, extractive: bool = False) -> Writer:
+        """The language model of the settings, or the engine that quotes."""
         if self._given_llm is not None and not extractive:
             return self._given_llm
         chosen = config.LLMSettings() if extractive else self.settings.llm
         keys.bind_keys(self.folder, self.settings)
-        key, embedder = keys.read_key(self.folder, chosen.provider, chosen.base_url), self.embedder
+        quotes, embedder = chosen.provider == "none", self.embedder
+        key = "" if quotes else keys.read_key(self.folder, chosen.provider, chosen.base_url)
         with self._lock:
-            is_reader = chosen.provider == "none"
-            if is_reader and not extractive:
-                self._opened_llms.pop(False, None)  # the model of the settings before
-            opened = self._opened_llms.get(is_reader)
+            if quotes and not extractive:
+                self._opened_writers.pop(False, None)  # the model of the settings before
+            opened = self._opened_writers.get(quotes)
             if opened is None or opened[0] != (chosen, key, embedder.name):
-                llm = open_llm(chosen, key, embedder=embedder, home=config.home_of(self.folder))
-                opened = self._opened_llms[is_reader] = (chosen, key, embedder.name), llm
+                writer = _open_quoter(embedder) if quotes else self._open_model(chosen, key)
+                opened = self._opened_writers[quotes] = (chosen, key, embedder.name), writer
             return opened[1]
 
-    def _own_llm(self) -> LLM:
-        """The language model if it is on this computer, else the extractive reader. For requests without a
-        question."""
+    def _open_model(self, chosen: config.LLMSettings, key: str) -> Writer:
+        from lectern.models import open_llm  # imports the clients of all servers
+
+        return open_llm(chosen, key, home=config.home_of(self.folder))
+
+    def _own_writer(self) -> Writer:
+        """The language model if it is on this computer, else the quoter. For requests without a question."""
         chosen = self.settings.llm
-        return self.llm(
+        return self.writer(
             extractive=self._given_llm is None and not (chosen.on_this_computer and chosen.model.strip())
         )
 
@@ -322,10 +338,12 @@ class Library:
         return self._plan(ask).passages(ask.question)
 
     def answer(
-        self, ask: Ask, history: Sequence[ChatMessage] = (), *, llm: LLM | None = None
+        self, ask: Ask, history: Sequence[ChatMessage] = (), *, writer: Writer | None = None
     ) -> AnswerStream:
-        """Start an answer by `llm`, by default the one of the settings, in a conversation if the ask has a
-        chat mode. StillReadingError before any of its documents is read."""
+        """Start an answer by `writer`, by default that of the settings, in a conversation if the ask has a
+        chat mode. It needs no writer if `reply_to` has a reply. StillReadingError before any of its documents
+        is read."""
+        from lectern.ask.library_answers import stream_reply
         from lectern.ask.pipeline import answer, answer_each
 
         if unread := count_unread(self.files, ask):
@@ -334,25 +352,43 @@ class Library:
                 len(self.store) if ids is None else any(self.store.passage_ids(file_id) for file_id in ids)
             ):
                 raise StillReadingError(unread)
-        llm, plan = llm or self.llm(extractive=ask.extractive), self._plan(ask)
+        if reply := self.reply_to(ask):
+            return stream_reply(ask, reply)
+        writer, plan = writer or self.writer(extractive=ask.extractive), self._plan(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
             return answer_each(
                 ask,
                 list_asked(self.files, ask),
-                llm=llm,
+                writer=writer,
                 plan_of=lambda file_id: self._plan(replace(ask, file_ids=(file_id,))),
                 wording=wording,
             )
-        return answer(ask, history, llm=llm, plan=plan, system_prompt=system_prompt, wording=wording)
+        return answer(ask, history, writer=writer, plan=plan, system_prompt=system_prompt, wording=wording)
+
+    def reply_to(self, ask: Ask) -> LibraryReply | None:
+        """The reply to a question about the library or for the text of a page, which needs neither a search
+        nor a model; None for any other question.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, contextlib.closing(Library.open(folder)) as library:
+        ...     library.reply_to(Ask("How many documents are there?")).text
+        'There are no documents.'
+        """
+        from lectern.ask.library_answers import reply_from_library
+
+        return reply_from_library(ask, self.files, self.store)
 
     def _plan(self, ask: Ask) -> RetrievalPlan:
+        from lectern.ask.library_answers import passages_of_location
         from lectern.ask.pipeline import plan_retrieval
 
         # The whole answer uses one version and its embedder, even if another becomes current meanwhile.
         name, embed_model = self.store.read_current()
         quoting = ask.extractive or (self._given_llm is None and self.settings.llm.provider == "none")
-        return plan_retrieval(ask, self.store.version(name), self._embedders.of(embed_model), quoting=quoting)
+        index, embedder = self.store.version(name), self._embedders.of(embed_model)
+        of_location = passages_of_location(ask, self.files, index)
+        return plan_retrieval(ask, index, embedder, quoting=quoting, of_location=of_location)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm
@@ -365,6 +401,12 @@ class Library:
         from ragcore.llms.server_address import OLLAMA_URL  # loads httpx
 
         return f"{llm.model} at {llm.base_url or OLLAMA_URL}".replace("http://", "").replace("https://", "")
+
+
+def _open_quoter(embedder: Embedder) -> Writer:
+    from ragcore.extractive.quoter import Quoter
+
+    return Quoter(embedder)
 
 
 def _bundled_embedder() -> Embedder:

@@ -10,7 +10,6 @@ from typing import TypedDict
 
 from lectern.local_models import model_file
 from lectern.settings import LLMSettings, allowed_sources, default_folder
-from ragcore.embeddings.base import Embedder
 from ragcore.errors import (
     ConfigError,
     InputError,
@@ -46,16 +45,12 @@ class ConnectionReport:
     models: tuple[str, ...] = ()
 
 
-def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path | None = None) -> LLM:
-    """The language model of the settings, or the extractive reader without one. Sends no request.
+def open_llm(settings: LLMSettings, key: str, *, home: Path | None = None) -> LLM:
+    """The language model of the settings. Sends no request.
 
     `home` is the folder of the person's first library, which contains the local models; by default
     `default_folder()`.
     """
-    if settings.provider == "none":
-        from ragcore.extractive.answerer import ExtractiveLLM
-
-        return ExtractiveLLM(embedder)
     if not settings.model.strip():
         raise ConfigError(
             "No model is chosen.", hint="Choose one in Settings; Test lists the server's models."

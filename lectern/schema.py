@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, TypeAdapter
 
-from lectern.settings import ChatMode, ResponseMode
+from lectern.retrieval import Retrieval
+from lectern.settings import ChatMode, ResponseModeName
 from ragcore.errors import Problem
 from ragcore.extractive.languages.quantities import lacks_total
+from ragcore.response_synthesizers.base import LEADER_KEY, VERSION_KEY
+from ragcore.response_synthesizers.response_mode import ResponseMode, find_mode
 from ragcore.schema import NodeWithScore, Outcome
 from ragcore.text.citations import cited_in, renumber
 
@@ -31,7 +34,6 @@ Moment = Annotated[float, Field(ge=0, le=LATEST)]  # seconds since the epoch
 Amount = Annotated[float, Field(ge=-MOST, le=MOST)]  # neither infinite nor NaN
 Count = Annotated[int, Field(ge=0, le=MOST)]
 ChatModeName = Annotated[str, Field(pattern="^(" + "|".join(get_args(ChatMode)) + r")\z")]
-ResponseModeName = Annotated[str, Field(pattern="^(" + "|".join(get_args(ResponseMode)) + r")\z")]
 
 T = TypeVar("T")
 
@@ -59,7 +61,8 @@ def is_moment(value: object) -> bool:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A copy of a passage of an answer, which the text cites as [number]. It stays when its document is
-    deleted.
+    deleted. `version`: the date of the document, if it has other versions. `leader`: the name of the version
+    that leads, if it is another one.
 
     >>> Source(1, "node", "file", "handbook.pdf", 0, 20, "Bring your own lamp.", page_label="4").place
     'handbook.pdf, page 4'
@@ -76,6 +79,8 @@ class Source:
     page_label: str | None = None
     page_word: str = "page"
     page_index: Count | None = None
+    version: str = ""
+    leader: str = ""
 
     @property
     def place(self) -> str:
@@ -101,6 +106,8 @@ def build_sources(nodes: Sequence[NodeWithScore], first: int = 1) -> list[Source
                 page_label=None if label is None else str(label),
                 page_word=str(metadata.get("page_word", "page")),
                 page_index=index if isinstance(index, int) else None,
+                version=str(metadata.get(VERSION_KEY, "")),
+                leader=str(metadata.get(LEADER_KEY, "")),
             )
         )
     return sources
@@ -127,7 +134,8 @@ class FileAnswer:
     """The answer for one document, if each is asked separately. It may be a citation ("found"), a quote of
     the "closest" passage, or a text without citation ("uncited").
 
-    `pages`: labels of the cited pages. If it failed, `text` and `hint` are the reason.
+    `notice`: the program's own words, above the closest passages or instead of an answer. `pages`: labels of
+    the cited pages. If it failed, `text` and `hint` are the reason.
     """
 
     file_name: str
@@ -136,6 +144,16 @@ class FileAnswer:
     pages: tuple[str, ...] = ()
     page_word: str = "page"
     hint: str = ""
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """One of several answers that stand below each other: `text[start:end]` of the whole."""
+
+    start: Count  # characters
+    end: Count
+    outcome: Outcome = "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +184,7 @@ class AnswerFacts:
     tokens_estimated: bool = False  # if the model's server did not report them
     unready: bool = False  # whether the answer waited for the embedder, which is slow to load
     outcome: Outcome = "answer"  # of a finished answer
+    parts: tuple[AnswerPart, ...] = ()  # of answers below each other; none if citations were corrected
 
     @property
     def is_doubtful(self) -> bool:
@@ -177,21 +196,22 @@ class AnswerFacts:
         """Whether it only quotes the closest passages."""
         return self.outcome == "closest" and self.extractive
 
+    @property
+    def writes(self) -> bool:
+        """See `ResponseMode.writes`. A chat mode always writes."""
+        mode = find_mode(self.mode)
+        return mode is None or mode.writes
+
+    @property
+    def has_sources(self) -> bool:
+        """See `ResponseMode.has_sources`."""
+        mode = find_mode(self.mode)
+        return mode is None or mode.has_sources
+
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
         """See `parse_json`."""
         return parse_json(cls, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
-    """Settings of the retrieval, in the order of its steps."""
-
-    dense_share: Amount | None = None  # 0 compares only words, 1 only meaning; None is the usual balance
-    weaker: bool = False  # always `top_k` passages, also far weaker ones than the best
-    cutoff: Amount | None = None  # the minimum score, 0 to 1
-    reranker: str = ""  # the folder or name of a cross-encoder on this machine
-    diverse: bool = False  # prefers different passages to similar ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +234,7 @@ class Ask:
     extractive: bool = False  # answer without the language model
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
     node_scores: tuple[float | None, ...] = ()  # of these passages, by the search that found them
-    retrieval: Retrieval = Retrieval()
+    retrieval: Retrieval = field(default_factory=Retrieval)
     reading: Reading = "best"
 
     @property
@@ -225,7 +245,29 @@ class Ask:
     @property
     def reads_documents(self) -> bool:
         """Whether the answer uses passages."""
-        return not self.without_documents and self.mode not in ("generation", "no_text")
+        mode = find_mode(self.mode)
+        return not self.without_documents and (mode is None or mode.reads_passages)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether only a language model can answer, because no passage is read."""
+        mode = find_mode(self.mode)
+        return self.without_documents or (mode is not None and mode.writes and not mode.reads_passages)
+
+    @property
+    def writes(self) -> bool:
+        """See `ResponseMode.writes`."""
+        return ResponseMode(self.response_mode).writes
+
+    @property
+    def has_sources(self) -> bool:
+        """See `ResponseMode.has_sources`."""
+        return ResponseMode(self.response_mode).has_sources
+
+    @property
+    def answers_in_parts(self) -> bool:
+        """Whether the text may be several answers below each other."""
+        return self.reading == "best" and ResponseMode(self.response_mode).answers_in_parts
 
     @property
     def without_documents(self) -> bool:
@@ -263,9 +305,32 @@ class Message:
         return self.ask.question if self.ask is not None else ""
 
     @property
+    def is_remembered(self) -> bool:
+        """Whether it is an answer, complete or not, that later questions refer to. The reply that no passage
+        was found is none."""
+        facts = self.facts
+        found_nothing = facts is not None and facts.outcome == "nothing" and not facts.passages_used
+        return self.state in ("done", "stopped", "interrupted") and bool(self.text) and not found_nothing
+
+    @property
+    def needs_no_passages(self) -> bool:
+        """Whether it answers without a passage or a model: with the names of the documents."""
+        facts = self.facts
+        return (
+            facts is not None and facts.extractive and facts.outcome == "answer" and not facts.passages_used
+        )
+
+    @property
+    def only_closest(self) -> bool:
+        """Whether the whole text quotes the closest passages. In an answer in parts, each part is marked."""
+        return self.facts is not None and self.facts.is_unsure and not self.facts.parts
+
+    @property
     def leaves_adding(self) -> bool:
         """Whether it only quotes the figures whose total was the question."""
-        if self.facts is None or not self.facts.extractive or self.ask is None:
+        if self.facts is None or self.ask is None:
+            return False
+        if not self.facts.extractive or not self.facts.passages_used:
             return False
         return lacks_total(self.ask.question, self.text)
 

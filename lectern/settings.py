@@ -10,12 +10,15 @@ import secrets
 import time
 from codecs import BOM_UTF8
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
+from pydantic_core.core_schema import literal_schema
 
+from lectern.retrieval import Retrieval
 from ragcore.errors import ConfigError
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.sql.base import Database
 from ragcore.storage.atomic_file import replace_file
 
@@ -38,16 +41,9 @@ CREATE TABLE IF NOT EXISTS shared (
 """
 
 Provider = Literal["none", "llama_cpp", "ollama", "openai", "openai_compatible"]
-ResponseMode = Literal[
-    "refine",
-    "compact",
-    "simple_summarize",
-    "tree_summarize",
-    "generation",
-    "no_text",
-    "accumulate",
-    "compact_accumulate",
-]
+RESPONSE_MODES = [mode.value for mode in ResponseMode]
+# Pydantic accepts only these names.
+ResponseModeName = Annotated[str, GetPydanticSchema(lambda _type, _handler: literal_schema(RESPONSE_MODES))]
 SplitterName = Literal["sentence", "token", "section"]  # see lectern.jobs.chunking
 ChatMode = Literal[
     "simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"
@@ -86,9 +82,14 @@ class LLMSettings(_Settings):
 class AnswerSettings(_Settings):
     top_k: int = Field(default=6, ge=1, le=100)  # maximum number of passages
     weaker: bool = False  # also passages far weaker than the best
-    response_mode: ResponseMode = "compact"
+    response_mode: ResponseModeName = "compact"
     chat_mode: ChatMode = "condense_plus_context"
     system_prompt: str = ""
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """The options of a retrieval that are settings; the others have their defaults."""
+        return Retrieval(weaker=self.weaker)
 
 
 class IngestSettings(_Settings):

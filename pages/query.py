@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from lectern.schema import Ask, Conversation, Message, Reading, Retrieval
+from lectern.schema import Ask, Conversation, Message, Reading
 from lectern.ui import labels, navigation, resources
 from lectern.ui.asking import ask_outside_chat
 from lectern.ui.i18n import _, ngettext, numeral
@@ -27,11 +27,10 @@ from lectern.ui.widgets.search_options import chosen_ask, fill_search_options, s
 from lectern.ui.widgets.sentence_support import read_checks
 from lectern.ui.widgets.source_links import source_address
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
+from ragcore.response_synthesizers.response_mode import ResponseMode
 
 SNIPPET = 160  # characters of a passage in the list
 MAX_EARLIER = 12  # questions in the list
-# Without a language model, these modes often give the same quotes.
-SIMILAR_QUOTES = {"compact", "refine", "tree_summarize", "simple_summarize"}
 
 library, runs, state = resources.library(), resources.current_index().runs, session()
 
@@ -62,9 +61,7 @@ def fill_form(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
 
 fill_form(asks_of(answers), fill_new_widget)
 default = library.settings.answers
-default_ask = Ask(
-    "", response_mode=default.response_mode, top_k=default.top_k, retrieval=Retrieval(weaker=default.weaker)
-)
+default_ask = Ask("", response_mode=default.response_mode, top_k=default.top_k, retrieval=default.retrieval)
 fill_form([default_ask], fill_new_widget)
 
 
@@ -147,6 +144,12 @@ def earlier_questions() -> None:
                 earlier_question(number, one)
 
 
+def gives_similar_quote(ask: Ask) -> bool:
+    """Whether, without a language model, the answer often is the same quote as in other modes."""
+    mode = ResponseMode(ask.response_mode)
+    return mode.reads_passages and mode.gives_one_answer
+
+
 def response_modes() -> list[Ask]:
     """The choice of response modes with their descriptions and prices. It is disabled if the question reads
     more."""
@@ -177,7 +180,7 @@ def response_modes() -> list[Ask]:
                 st.caption(_("{mode}: {sentence}").format(mode=mode.label, sentence=mode.sentence))
         if len(asks) > 1 and asks[0].question.strip() and priced:
             total_tag(asks)
-        if not priced and len(SIMILAR_QUOTES.intersection(one.response_mode for one in asks)) > 1:
+        if not priced and sum(gives_similar_quote(one) for one in asks) > 1:
             st.caption(labels.quotes_are_similar())
     return asks
 
@@ -262,12 +265,12 @@ def one_answer(reply: Message) -> None:
     if reply.state == "writing":
         answer.follow_answer_elsewhere(reply)
         st.rerun()
-    if reply.ask is not None and reply.ask.response_mode == "no_text" and reply.state == "done":
+    if reply.ask is not None and not reply.ask.writes and reply.state == "done":
         answer.answer_without_text(reply)
     else:
         answer.answer(reply, last=True)
         verdict_line(reply)
-    if reply.sources and not (reply.ask is not None and reply.ask.response_mode == "generation"):
+    if reply.sources and (reply.ask is None or reply.ask.has_sources):
         with st.container(key="query_passages"):
             passages(reply)
 

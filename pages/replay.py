@@ -106,8 +106,8 @@ def conversation_picker() -> None:
 
 
 def choices() -> None:
-    model = library.llm().metadata
-    available = [mode for mode in labels.chat_modes() if mode in MODES and find_lack(mode, model) is None]
+    writer = library.writer()
+    available = [mode for mode in labels.chat_modes() if mode in MODES and find_lack(mode, writer) is None]
     fill_new_widget("replay_modes", available)
     st.pills(
         _("Chat modes"),
@@ -117,7 +117,7 @@ def choices() -> None:
         format_func=lambda mode: labels.chat_modes()[mode].label,
     )
     for mode in labels.chat_modes():
-        if (lack := find_lack(mode, model)) is not None:
+        if (lack := find_lack(mode, writer)) is not None:
             st.caption(f"**{label(labels.chat_modes()[mode].label)}**: {label(describe_lack(lack))}")
     chosen = list(widget("replay_modes") or ())
     if chosen and calls_a_model():
@@ -153,7 +153,7 @@ def grid(before: Replay, drawn: tuple[Problem | None, Confirm | None]) -> None:
     now = replays.get(str(state.replay.conversation))
     if now is None or before.running != now.running or (state.problem, state.confirm) != drawn:
         st.rerun()
-    draw_table(now, library.llm().metadata, again)
+    draw_table(now, library.writer(), again)
 
 
 with st.container(key="replay_head", horizontal=True, vertical_alignment="center"):

@@ -2,26 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from ragcore.inner_paths import install
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.embeddings.mock import MockEmbedding
-    from ragcore.indices.document_summary.index import DocumentSummaryIndex
-    from ragcore.indices.keyword_table.index import (
-        KeywordTableIndex,
-        RAKEKeywordTableIndex,
-        SimpleKeywordTableIndex,
-    )
     from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
     from ragcore.indices.summary.index import ListIndex, SummaryIndex
     from ragcore.indices.tree.index import TreeIndex
     from ragcore.indices.vector import GPTVectorStoreIndex, VectorStoreIndex
-    from ragcore.prompt_helper import PromptHelper
-    from ragcore.prompts.rich import RichPromptTemplate
+    from ragcore.node_parser.prompt_helper import PromptHelper
     from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader
-    from ragcore.readers.download import download_loader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
     from ragcore.schema import (
         ChatMessage,
@@ -37,5 +28,3 @@ if TYPE_CHECKING:
     from ragcore.storage.storage_context import StorageContext
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)
-
-install()

@@ -29,8 +29,6 @@ from ragcore.observe import Listener, Span, span
 from ragcore.schema import new_id
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
-__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.callbacks.base and others
-
 logger = logging.getLogger(__name__)
 
 BASE_TRACE_EVENT = "root"  # stands for the trace itself in a trace map

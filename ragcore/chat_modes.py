@@ -10,6 +10,7 @@ from ragcore.chat_engine.base import ChatEngine, get_memory
 from ragcore.chat_engine.condense_question import CondenseQuestionChatEngine
 from ragcore.chat_engine.context import CondensePlusContextChatEngine, ContextChatEngine, room_for_talk
 from ragcore.chat_engine.simple import SimpleChatEngine
+from ragcore.extractive.answerer import Writer, as_llm, writer_of
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
@@ -21,8 +22,9 @@ from ragcore.prompts.wording import (
     in_chat,
 )
 from ragcore.query_engine.retriever import NodePostprocessor, RetrieverQueryEngine
-from ragcore.response_synthesizers.modes import Prompts, ResponseMode, override_prompts
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.modes import Prompts, override_prompts
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.response_synthesizers.synthesizer import synthesizer_for
 from ragcore.retrievers.base import Retriever
 from ragcore.schema import ChatMessage
 from ragcore.tools import QueryEngineTool
@@ -46,11 +48,18 @@ class ChatMode(str, Enum):
     OPENAI = "openai"
     BEST = "best"
 
+    def for_writer(self, writer: Writer) -> ChatMode:
+        """The mode that BEST stands for; any other is itself."""
+        if self is not ChatMode.BEST:
+            return self
+        calls_functions = isinstance(writer, LLM) and writer.metadata.is_function_calling_model
+        return ChatMode.OPENAI if calls_functions else ChatMode.CONDENSE_PLUS_CONTEXT
+
 
 def chat_engine(
     mode: ChatMode | str,
     *,
-    llm: LLM,
+    llm: Writer,
     retriever: Retriever,
     memory: ChatMemoryBuffer | None = None,
     chat_history: Sequence[ChatMessage] | None = None,
@@ -59,8 +68,8 @@ def chat_engine(
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
     wording: Mapping[str, Prompt] | None = None,
 ) -> ChatEngine:
-    """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces
-    prompts by name.
+    """`llm` is a model, or the engine that quotes. `memory` is the conversation, by default a new one;
+    `chat_history` is added to it. `wording` replaces prompts by name.
 
     ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
 
@@ -70,18 +79,19 @@ def chat_engine(
     >>> str(chat_engine("simple", llm=ScriptedLLM(["Hello!"]), retriever=retriever).chat("Hi"))
     'Hello!'
     """
-    mode = ChatMode(mode)
-    if mode is ChatMode.BEST:
-        mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
-    in_context = mode in (ChatMode.CONTEXT, ChatMode.CONDENSE_PLUS_CONTEXT)
-    memory = get_memory(llm, memory, chat_history, room_for_talk(llm) if in_context else None)
+    writer, room = writer_of(llm), None
+    mode = ChatMode(mode).for_writer(writer)
+    if isinstance(writer, LLM) and mode in (ChatMode.CONTEXT, ChatMode.CONDENSE_PLUS_CONTEXT):
+        room = room_for_talk(writer)
+    memory = get_memory(writer, memory, chat_history, room)
     wording = wording or {}
     condense = wording.get(CONDENSE_QUESTION.name, CONDENSE_QUESTION)
-    synthesizer = Synthesizer(llm, response_mode, _prompts(mode, wording), system_prompt=system_prompt)
+    prompts = mode_prompts(mode, wording)
+    synthesizer = synthesizer_for(writer, response_mode, prompts, system_prompt=system_prompt)
     match mode:
         case ChatMode.SIMPLE:
             prompt = wording.get(SIMPLE_CHAT.name, SIMPLE_CHAT)
-            return SimpleChatEngine(llm, memory, system_prompt=system_prompt, prompt=prompt)
+            return SimpleChatEngine(as_llm(llm), memory, system_prompt=system_prompt, prompt=prompt)
         case ChatMode.CONTEXT:
             return ContextChatEngine(retriever, synthesizer, memory, postprocessors)
         case ChatMode.CONDENSE_PLUS_CONTEXT:
@@ -90,19 +100,19 @@ def chat_engine(
             return engine
     query_engine = RetrieverQueryEngine(retriever, synthesizer, postprocessors)
     if mode is ChatMode.CONDENSE_QUESTION:
-        return CondenseQuestionChatEngine(query_engine, llm, memory, condense_prompt=condense)
+        return CondenseQuestionChatEngine(query_engine, writer, memory, condense_prompt=condense)
     from ragcore.agent.function_calling import OpenAIAgent
     from ragcore.agent.react import ReActAgent
 
     tools = [QueryEngineTool.from_defaults(query_engine)]
     if mode is ChatMode.OPENAI:
-        return OpenAIAgent(tools, llm, memory, system_prompt=system_prompt)
-    react = ReActAgent(tools, llm, memory, system_prompt=system_prompt)
+        return OpenAIAgent(tools, as_llm(llm), memory, system_prompt=system_prompt)
+    react = ReActAgent(tools, as_llm(llm), memory, system_prompt=system_prompt)
     react.prompt = wording.get(REACT.name, REACT)
     return react
 
 
-def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
+def mode_prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
     """The prompts of the mode's answers. The system prompt comes before them; agents add it themselves."""
     current = override_prompts(wording)
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):

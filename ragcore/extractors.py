@@ -14,19 +14,17 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from ragcore.components import Fields
 from ragcore.concurrency import awaitable, in_order, run_coroutine
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.templates import replace_prompt
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import Document, Fields, MetadataMode, TextNode
 from ragcore.settings import services
-from ragcore.text.rake import keywords_in
-
-__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+from ragcore.text.keyword_replies import keywords_in
 
 Item: TypeAlias = Document | TextNode
 Entries: TypeAlias = Mapping[str, str]
@@ -91,7 +89,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
         """The text of a passage that a model reads; "" for a passage without text."""
         if not node.text.strip():
             return ""
-        usual = MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM
+        usual = MetadataMode.NONE if isinstance(self.llm, ExtractiveLLM) else MetadataMode.LLM
         return node.get_content(self.metadata_mode or usual)
 
     def _ask(self, prompt: Prompt, variables: Sequence[Mapping[str, Variable]]) -> list[str]:
@@ -224,29 +222,6 @@ class SummaryExtractor(BaseExtractor):
                 all_three = {"self": own, "prev": before, "next": after}
                 entries.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
         return entries
-
-
-class PydanticProgramExtractor(BaseExtractor):
-    """The fields of the object that a program makes of each passage. The text of a passage is its argument
-    `input_key`.
-
-    >>> from pydantic import BaseModel
-    >>> class Topic(BaseModel):
-    ...     topic: str
-    >>> extractor = PydanticProgramExtractor(program=lambda input: Topic(topic=input.split()[-1]))
-    >>> extractor.extract([TextNode("A letter about boats")])
-    [{'topic': 'boats'}]
-    """
-
-    works_on = "node"
-    program: Any
-    input_key: str = "input"
-
-    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        def fields(text: str) -> Entries:
-            return self.program(**{self.input_key: text}).model_dump(mode="json") if text else {}
-
-        return in_order(fields, [self.sees(node) for node in nodes], workers=self.num_workers)
 
 
 def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:

@@ -254,6 +254,13 @@ def under(parent: Span) -> AbstractContextManager[None]:
     return assigned(_current, parent)
 
 
+def note(**facts: Any) -> None:
+    """Add facts to the current span, if there is one."""
+    step = _current.get()
+    if step is not None:
+        step.note(**facts)
+
+
 def set_stage(name: str) -> None:
     """Set the stage of the current span, if there is one."""
     step = _current.get()

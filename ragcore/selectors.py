@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
-from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder, query_vector
 from ragcore.llms.base import LLM, LLMCall
@@ -28,9 +27,6 @@ from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import embedder, services
 from ragcore.text.json_replies import parse_json_values
 from ragcore.vector_stores.search import unit_query
-
-# so that `ragcore.inner_paths` can import ragcore.selectors.llm_selectors and others
-__path__: list[str] = []
 
 
 class HasDescription(Protocol):
@@ -97,7 +93,10 @@ class BaseSelector(PromptMixin, ABC):
     0
     """
 
-    from_defaults = SameAsConstructor()
+    @classmethod
+    def from_defaults(cls, *args: Any, **options: Any) -> Self:
+        """The arguments are those of the constructor."""
+        return cls(*args, **options)
 
     def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
         """ValueError without choices; LLMErrors, EmbeddingErrors; DimensionError for a question's vector of

@@ -7,15 +7,12 @@ not affect existing objects. The application passes its services explicitly.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence, Sized
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
     from ragcore.callbacks import CallbackManager
     from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM
-    from ragcore.prompt_helper import PromptHelper
+    from ragcore.node_parser.prompt_helper import PromptHelper
 
 
 class Transformation(Protocol):
@@ -154,7 +151,7 @@ class SettingsOfAScript:
 
     @property
     def prompt_helper(self) -> PromptHelper:
-        from ragcore.prompt_helper import PromptHelper
+        from ragcore.node_parser.prompt_helper import PromptHelper
 
         if self._prompt_helper is None and self._llm is not None:
             return PromptHelper.from_llm_metadata(replace(self._llm.metadata, **self.sizes))
@@ -267,7 +264,7 @@ def services(
     embed_model = embedder(embed_model)
     # The default model quotes by the embedder of the call.
     chosen = _check_llm(llm) or Settings._llm or ExtractiveLLM(embed_model)
-    if llm is None and Settings.sizes:
+    if llm is None and Settings.sizes and not isinstance(chosen, ExtractiveLLM):
         chosen = WindowedLLM(chosen, replace(chosen.metadata, **Settings.sizes))
     if transformations is None:
         transformations = Settings.transformations
@@ -300,26 +297,6 @@ def embedder(embed_model: Embedder | str | None = None) -> Embedder:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
     return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()
-
-
-def resolve_embed_model(embed_model: Embedder | str | None = None) -> Embedder:
-    """As `embedder`; "default" is the same as None.
-
-    >>> from ragcore.embeddings import HashEmbedding
-    >>> resolve_embed_model(HashEmbedding(dimension=8)).dimension
-    8
-    """
-    return embedder(None if embed_model == "default" else embed_model)
-
-
-def resolve_llm(llm: LLM | str | None = None) -> LLM:
-    """The model; for None and "default" that of `services`. ValueError for any other text.
-
-    >>> from ragcore.llms import MockLLM
-    >>> str(resolve_llm(MockLLM()).complete("Hello"))
-    'Hello'
-    """
-    return services(None if llm == "default" else llm).llm  # type: ignore[arg-type]  # a text is refused there
 
 
 def set_global_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> None:
@@ -371,30 +348,3 @@ def set_global_handler(eval_mode: str) -> None:
             "to others"
         )
     Settings.callback_manager.add_handler(SimpleLLMHandler())
-
-
-@dataclass(frozen=True)
-class TokenCounter:
-    """Counts tokens as `tokenizer` makes them.
-
-    >>> TokenCounter().get_string_tokens("One two three")
-    3
-    """
-
-    tokenizer: Callable[[str], Sized] = field(default_factory=get_tokenizer)
-
-    def get_string_tokens(self, string: str) -> int:
-        return len(self.tokenizer(string))
-
-
-globals_helper = SimpleNamespace(tokenizer=lambda text: get_tokenizer()(text))
-
-
-def get_cache_dir() -> str:
-    """The folder for caches that scripts share with LlamaIndex, which exists: LLAMA_INDEX_CACHE_DIR, or that
-    of the system."""
-    import platformdirs
-
-    folder = os.environ.get("LLAMA_INDEX_CACHE_DIR") or platformdirs.user_cache_dir("llama_index")
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return folder

@@ -20,14 +20,13 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ValidationError, model_validator
 
 from ragcore.concurrency import awaitable, run_coroutine
-from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
+from ragcore.prompts.tool_schema import call_with, context_parameter, signature_without
+from ragcore.prompts.tool_schema import create_schema_from_function as create_schema_from_function
 from ragcore.schema import BaseNode, MetadataMode, NodeWithScore
-from ragcore.tool_schema import call_with, context_parameter, signature_without
-from ragcore.tool_schema import create_schema_from_function as create_schema_from_function
+from ragcore.schema.content_blocks import Block, TextBlock, text_of
 
-__path__: list[str] = []  # inner paths, such as ragcore.tools.types, are looked up in `ragcore.inner_paths`
 LONGEST_DESCRIPTION = 1024  # characters, OpenAI's limit
 
 
@@ -281,6 +280,11 @@ class HasRetrieve(Protocol):
         """The passages for a question, best first."""
 
 
+QUERY_ENGINE_TOOL = ToolMetadata(
+    "Answers questions about the documents. Give it a whole question in plain words.", "query_engine_tool"
+)
+
+
 class QueryEngineTool(BaseTool):
     """Passes one text to a query engine. Citation [n] of the answer is `raw_output.source_nodes[n - 1]`.
 
@@ -305,8 +309,8 @@ class QueryEngineTool(BaseTool):
     def from_defaults(
         cls,
         query_engine: HasQuery,
-        name: str = "query_engine_tool",
-        description: str = "Answers questions about the documents. Give it a whole question in plain words.",
+        name: str = QUERY_ENGINE_TOOL.name,
+        description: str = QUERY_ENGINE_TOOL.description,
         return_direct: bool = False,
         resolve_input_errors: bool = True,
     ) -> QueryEngineTool:
@@ -360,40 +364,6 @@ def _query_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         return input
 
     return one_text(*args, **kwargs) if args or "input" in kwargs else str(dict(kwargs))
-
-
-class BaseToolSpec:
-    """A class whose methods are tools. `spec_functions` are their names, or pairs of a method and its async
-    version.
-
-    >>> class Greeter(BaseToolSpec):
-    ...     spec_functions = ["greet"]
-    ...
-    ...     def greet(self, name: str) -> str:
-    ...         return f"Hello, {name}"
-    >>> [tool.metadata.name for tool in Greeter().to_tool_list()]
-    ['greet']
-    """
-
-    spec_functions: Sequence[str | tuple[str, str]] = ()
-
-    def to_tool_list(
-        self,
-        spec_functions: Sequence[str | tuple[str, str]] | None = None,
-        func_to_metadata_mapping: Mapping[str, ToolMetadata] | None = None,
-    ) -> list[FunctionTool]:
-        """`func_to_metadata_mapping` has the metadata of some methods, by their names."""
-        tools = []
-        for names in spec_functions or self.spec_functions:
-            name, async_name = (names, f"a{names}") if isinstance(names, str) else names
-            metadata = (func_to_metadata_mapping or {}).get(name)
-            async_fn = getattr(self, async_name, None)
-            tools.append(
-                FunctionTool.from_defaults(getattr(self, name), async_fn=async_fn, tool_metadata=metadata)
-            )
-        return tools
-
-    to_tool_list_async = awaitable(to_tool_list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from lectern.runs.recorded_demo import Recording, recordings
 from lectern.schema import Ask
 from lectern.settings import home_of
 from ragcore.errors import RagError, StoreError
-from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.response_mode import ResponseMode
 
 CHAT = ("In what wind does the railway stop?", "And what did Dr Greaves recommend?")
 QUERY = "May I bring a large dog?"
@@ -54,12 +54,12 @@ def record(
             )
             _read_sample(sample)
             sample.embedder_loader.load()
-            model = sample.llm().metadata
+            writer = sample.writer()
             made: list[Recording] = []
             talks = [
                 [Ask(question, chat_mode=mode) for question in CHAT]
                 for mode in CHAT_MODES
-                if not find_lack(mode, model)
+                if not find_lack(mode, writer)
             ]
             alone = [[Ask(QUERY, chat_mode=None, response_mode=mode.value)] for mode in ResponseMode]
             for asks in (*(talks if "chat" in parts else ()), *(alone if "query" in parts else ())):

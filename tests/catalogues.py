@@ -2,9 +2,9 @@
 `locales/lectern.pot`, and takes what is new into the catalogue of each language. What is translated stays;
 what is gone goes.
 
-From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in
-`say("…")`. From the parts of lectern and ragcore that speak to people come all sentences: a text of several
-words that begins with a capital, or a value, and ends as a sentence does.
+From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card and the options
+of a retrieval those in `say("…")`. From the parts of lectern and ragcore that speak to people come all
+sentences: a text of several words that begins with a capital, or a value, and ends as a sentence does.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ _HEAD = tuple(
 def template() -> Catalog:
     """All texts that the code holds."""
     made = _empty(None)
-    for path in _files("pages", "lectern/ui", "lectern/export/run_card.py"):
+    for path in _files("pages", "lectern/ui", "lectern/retrieval.py", "lectern/export/run_card.py"):
         for forms in screen_texts(ast.parse(path.read_text("utf-8"))):
             made.add(forms if len(forms) > 1 else forms[0], locations=[_place(path)])
     for path in _files(*SPOKEN):

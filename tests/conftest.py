@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pytest_rerunfailures import StatusDB
 
 from tests.chroma import end_server
-from tests.sampling import sample
 
 HERE = Path(__file__).parent
+EXAMPLES = 50  # random ones of a property; a tenth where each takes long
+NIGHTLY_EXAMPLES = 300
 MEMORY = Path("/dev/shm")  # of Linux: a disk would be waited for at each commit of each library
 ROOM = 4_000_000_000  # bytes, several times what the files of all tests take
 
@@ -55,20 +56,23 @@ for name in (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--all", action="store_true", default=False, help="every case of every test, not a sample"
+        "--nightly",
+        action="store_true",
+        default=False,
+        help="the tests marked `nightly` as well, and more random examples of each property",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "sample(most): without --all, so many of its cases are run")
-    config.addinivalue_line(
-        "markers", "beside(test): without --all, it is left to this quicker test of the same promise"
+    settings.register_profile(
+        "suite",
+        settings(),  # with CI=true, the same examples each time
+        max_examples=EXAMPLES,
+        deadline=None,  # a busy machine is not a slow function
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
-    config.addinivalue_line("markers", "main: a test that is run without --all, too, see tests/sampling.py")
-    # No deadline: a busy machine is not a slow function.
-    examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
-    settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)
-    settings.load_profile("lectern")
+    settings.register_profile("nightly", settings.get_profile("suite"), max_examples=NIGHTLY_EXAMPLES)
+    settings.load_profile("nightly" if config.getoption("--nightly") else "suite")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -80,28 +84,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.failures_db = StatusDB()  # type: ignore[attr-defined]
 
 
-@pytest.fixture(scope="session")
-def everything(request: pytest.FixtureRequest) -> bool:
-    """Whether a test goes through all of its cases, and not through a sample of them."""
-    return bool(request.config.getoption("--all"))
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The browser's tests come last: its driver keeps an event loop running in this thread, where others
-    start their own.
+    """The tests marked `nightly` are left out, unless a file or a test is named.
 
-    Each test has a second try, as the machine may have been too busy for something to come in time; a wrong
-    one fails twice.
+    The browser's tests come last: its driver keeps an event loop running in this thread, where others
+    start their own.
     """
-    late = pytest.mark.flaky(reruns=1)
     for item in items:
-        item.add_marker(late)
-    whole = config.getoption("--all") or config.getoption("--screens", default=False)
-    if not whole and not any(".py" in named for named in config.args):
-        kept = sample(items)
-        chosen = {*kept}
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = kept
+        if item.get_closest_marker("late"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+    if not config.getoption("--nightly") and not any(".py" in name for name in config.args):
+        nightly = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
 
 

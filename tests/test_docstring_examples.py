@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for package in ("ragcore", "lectern")
     for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text("utf-8")
@@ -27,8 +27,8 @@ def test_the_examples_of_a_module_run(name: str, capsys: pytest.CaptureFixture[s
 def test_the_library_and_the_bases_of_own_parts_have_examples() -> None:
     assert {
         "lectern.library",
-        "ragcore.components",
-        "ragcore.nodes",
+        "ragcore.schema.components",
+        "ragcore.schema.nodes",
         "ragcore.vector_stores.types",
-        "ragcore.query_engine.custom",
+        "ragcore.llamaindex.query_engine.custom",
     } < set(EXAMPLES)

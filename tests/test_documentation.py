@@ -1,4 +1,4 @@
-"""The README is short, the pages of docs are short, and no link leads nowhere."""
+"""No link of the documentation leads nowhere, and every page and picture is reached by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from tests.documentation import DOCS, PAGES, README, ROOT, SCREENS, shown_pictures
 
-MOST_PICTURES = 24  # of the screens
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 
@@ -28,14 +27,6 @@ def headings(page: Path) -> set[str]:
     """As GitHub names them: lower case, hyphens for spaces, no punctuation."""
     titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-def test_the_readme_and_the_pages_are_short() -> None:
-    assert len(README.read_text("utf-8").splitlines()) <= 120
-    lengths = {
-        name: len(page.read_text("utf-8").splitlines()) for name, page in zip(NAMES, PAGES, strict=True)
-    }
-    assert {name: length for name, length in lengths.items() if length >= 200} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -60,5 +51,5 @@ def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
 
 def test_docs_hold_the_pictures_that_a_page_shows_and_no_other() -> None:
     shown = shown_pictures()
-    assert 0 < len(shown) <= MOST_PICTURES
+    assert shown
     assert sorted(SCREENS.iterdir()) == sorted(shown)

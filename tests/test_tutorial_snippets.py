@@ -40,7 +40,7 @@ from tests.scripted_server import ScriptedServer, ToolCalls, plausible_answer
 find_vocabulary()
 
 ESSAY = SHARED / "data" / "paul_graham" / "paul_graham_essay.txt"
-BEGINNING = 20_000  # characters of the essay that are embedded without --all
+BEGINNING = 20_000  # characters of the essay that are embedded
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
 EXAMPLES = [example for page in WALKTHROUGH for example in examples(page)]
@@ -103,12 +103,11 @@ def heard() -> Iterator[Heard]:
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory, everything: bool) -> Iterator[Walk]:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     folder = tmp_path_factory.mktemp("walkthrough")
     (folder / "data").mkdir()
     if ESSAY.exists():
-        text = ESSAY.read_text("utf-8")
-        essay = text if everything else text[:BEGINNING]
+        essay = ESSAY.read_text("utf-8")[:BEGINNING]
         (folder / "data" / "paul_graham_essay.txt").write_text(essay, "utf-8")
     else:
         largest = max(SAMPLE.glob("*.txt"), key=lambda path: path.stat().st_size)

@@ -29,9 +29,8 @@ from lectern.settings import AppSettings
 from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, StoreError
-from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.llms.base import Generation, LLMCall
-from ragcore.prompts.prompt import RenderedMessage, Task
+from ragcore.extractive.quoter import Answer, Quoter
+from ragcore.prompts.prompt import Passage
 from ragcore.readers import SimpleDirectoryReader
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, TextNode, new_id
@@ -91,15 +90,14 @@ class TimedEmbedder:
         return vector
 
 
-class WatchedReader(ExtractiveLLM):
-    """The reader that quotes, which remembers the last call for an answer."""
+class WatchedQuoter(Quoter):
+    """Remembers the last question that it answered, with its passages."""
 
-    last: LLMCall | None = None
+    last: tuple[str, Sequence[Passage]] | None = None
 
-    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        if call.prompt.task is Task.ANSWER:
-            self.last = call
-        return super()._generate(call, messages)
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        self.last = question, passages
+        return super().answer(question, passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class OpenedIndex:
 
     library: Library
     embedder: TimedEmbedder
-    reader: WatchedReader
+    quoter: WatchedQuoter
     seconds: float
 
 
@@ -136,10 +134,10 @@ def open_index(
         _make(folder, data_set, setting, embedder, tell)
     seconds = time.monotonic() - began if is_new else 0.0
     (folder / WHOLE).touch()
-    reader = WatchedReader(embedder)
-    library = Library(folder, embedder=embedder, llm=reader)
+    quoter = WatchedQuoter(embedder)
+    library = Library(folder, embedder=embedder, llm=quoter)
     try:
-        yield OpenedIndex(library, embedder, reader, seconds)
+        yield OpenedIndex(library, embedder, quoter, seconds)
     finally:
         library.close()
 

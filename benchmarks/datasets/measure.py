@@ -32,7 +32,6 @@ from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.evaluation.significance import RESAMPLES, Mean, mean
 from ragcore.extractive.fixed_replies import is_refusal
-from ragcore.prompts.prompt import Passage, as_text
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.citations import CITATION
 from ragcore.text.quotable_sentences import quotes_in
@@ -161,7 +160,7 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     answering = answering and trial.answerable is not None
     library, question = opened.library, trial.question
     opened.embedder.begin()
-    opened.reader.last = None
+    opened.quoter.last = None
     # If neither answers nor positions need the passages, one search retrieves as many as the ranking of
     # documents needs.
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
@@ -260,18 +259,10 @@ def _answer_scores(
 
 def _likeliest(opened: OpenedIndex) -> list[str]:
     """The sentences that the last answer was chosen from, refused or not."""
-    call = opened.reader.last
-    if call is None:
+    if opened.quoter.last is None:
         return []
-    context = call.variables.get("context_str", ())
-    passages = (
-        [Passage(context)]
-        if isinstance(context, str)
-        else [each for each in context if isinstance(each, Passage)]
-    )
-    return [
-        quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).best_first
-    ]
+    question, passages = opened.quoter.last
+    return [quote.text for quote in opened.quoter.quote(question, passages).best_first]
 
 
 def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:

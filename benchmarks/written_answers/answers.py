@@ -25,7 +25,6 @@ from lectern.models import open_llm
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Message, Retrieval
 from lectern.settings import LLMSettings
-from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
 
@@ -70,7 +69,7 @@ def language_model(server: ModelServer, *, calls_functions: bool = False) -> LLM
         provider="openai_compatible", base_url=server.url, model=server.model, timeout=CALL_SECONDS,
         context_window=WINDOW, calls_functions=calls_functions,
     )  # fmt: skip
-    return open_llm(settings, "", embedder=HuggingFaceEmbedding())
+    return open_llm(settings, "")
 
 
 class Asker:

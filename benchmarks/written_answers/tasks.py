@@ -21,9 +21,9 @@ from ragcore import Document, VectorStoreIndex
 from ragcore.agent import FunctionCallingAgent, ReActAgent
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import RagError
+from ragcore.llamaindex.query_engine.sub_question_query_engine import SubQuestionQueryEngine
 from ragcore.llms.base import LLM
 from ragcore.node_parser import SentenceSplitter
-from ragcore.query_engine.sub_question import SubQuestionQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle, Response
 from ragcore.selectors import get_selector_from_llm

@@ -9,19 +9,20 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Event
 
-from lectern.ask.read_everything import says_nothing
+from lectern.ask.citation_numbers import Citations
+from lectern.ask.read_everything import judge_reply
 from lectern.schema import FileAnswer, FileOutcome
 from ragcore.errors import RagError
-from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of, is_closest
+from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of
 from ragcore.extractive.summary import heading_of
 from ragcore.observe import Span, finish, start, stream_in, within
 from ragcore.query_engine.base import QueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.base import count_calls
 from ragcore.response_synthesizers.parallel_calls import GRACE, HEARTBEAT
-from ragcore.response_synthesizers.progress import Progress
-from ragcore.response_synthesizers.synthesizer import WORKERS, count_calls
-from ragcore.schema import NodeWithScore
-from ragcore.text.citations import Citations
+from ragcore.response_synthesizers.progress import PartialAnswer, Progress
+from ragcore.response_synthesizers.synthesizer import WORKERS
+from ragcore.schema import NodeWithScore, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class _Answer:
 
     text: str
     nodes: Sequence[NodeWithScore] = ()
+    outcome: Outcome = "answer"
     error: RagError | None = None
 
 
@@ -103,7 +105,7 @@ class AnswerPerDocument(AnswerStream):
                     for _piece in answer:
                         if stopped.is_set():
                             break
-                return _Answer(answer.text.strip(), answer.source_nodes)
+                return _Answer(answer.text.strip(), answer.source_nodes, answer.outcome)
         except RagError as error:
             return _Answer("", error=error)
 
@@ -120,18 +122,24 @@ class AnswerPerDocument(AnswerStream):
             text = self._citations.renumber(without_heading, answer.nodes)
             self.source_nodes = tuple(self._citations.cited)
             cited = self.source_nodes[known:]
-            row = FileAnswer(name, text, _outcome(answer.text, cited), *_pages(cited))
+            row = _row(name, text, answer.outcome, cited)
         self.rows = (*self.rows, row)
         between = "\n\n" if len(self.rows) > 1 else ""
         return f"{between}{heading}\n\n{text}"
 
 
-def _outcome(text: str, cited: Sequence[NodeWithScore]) -> FileOutcome:
-    if is_closest(text):
-        return "closest"
-    if cited:
-        return "found"
-    return "nothing" if says_nothing(text) else "uncited"
+def _row(name: str, text: str, outcome: Outcome, cited: Sequence[NodeWithScore]) -> FileAnswer:
+    """`outcome` as the engine reports it; a language model reports "answer"."""
+    pages, page_word = _pages(cited)
+    if outcome == "closest":
+        notice, _, text = text.partition("\n\n")
+        return FileAnswer(name, text, "closest", pages, page_word, notice=notice)
+    if outcome == "nothing":
+        return FileAnswer(name, "", "nothing", pages, page_word, notice=text)
+    found: FileOutcome = "found"
+    if not cited:
+        found = "nothing" if judge_reply(PartialAnswer(text, None)) == "nothing" else "uncited"
+    return FileAnswer(name, text, found, pages, page_word)
 
 
 def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:

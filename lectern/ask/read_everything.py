@@ -7,24 +7,27 @@ stopped, the replies of its finished calls are its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 
-from ragcore.extractive.fixed_replies import (
-    NOTHING_FOUND,
-    best_replies,
-    in_language_of,
-    is_closest,
-    is_refusal,
-)
+from lectern.ask.citation_numbers import Citations
+from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of, merge_closest
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
-from ragcore.response_synthesizers.progress import latest_replies, packs, passages_read
-from ragcore.schema import NodeWithScore
-from ragcore.text.citations import CITATION, Citations
+from ragcore.response_synthesizers.progress import (
+    PartialAnswer,
+    finished_parts,
+    latest_replies,
+    passages_read,
+)
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.schema import NodeWithScore, Outcome
+from ragcore.text.citations import CITATION
 
-MODES = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
+MODES = sorted(
+    (mode for mode in ResponseMode if mode.traits.reads_everything),
+    key=lambda mode: mode.traits.reads_everything,
+)
 """The modes that can read everything, the default first."""
 
 SHORT_REPLY = 300  # characters of the longest refusal
@@ -37,12 +40,16 @@ _NOTHING = re.compile(
 )
 
 
-def says_nothing(reply: str) -> bool:
-    """Whether a reply is a refusal: a fixed one, or a short one of a model without citations."""
-    text = reply.strip()
-    if not text or is_refusal(text):
-        return not is_closest(text)
-    return len(text) <= SHORT_REPLY and not CITATION.search(text) and _NOTHING.search(text) is not None
+def judge_reply(reply: PartialAnswer) -> Outcome:
+    """The outcome of a reply, as the engine that quotes reports it. A language model reports none: its words
+    are read, because a short reply without citations may say that nothing is there."""
+    if reply.outcome is not None:
+        return reply.outcome
+    text = reply.text.strip()
+    if not text or text.startswith(tuple(NOTHING_FOUND.values())):
+        return "nothing"
+    may_refuse = len(text) <= SHORT_REPLY and not CITATION.search(text)
+    return "nothing" if may_refuse and _NOTHING.search(text) else "answer"
 
 
 class ReadEverything(AnswerStream):
@@ -53,8 +60,8 @@ class ReadEverything(AnswerStream):
         self.passages = answer.source_nodes
         self._citations = Citations()
         pieces = answer.pieces
-        if mode is ResponseMode.ACCUMULATE:
-            pieces = rows_that_answer(pieces, answer.trace, question)
+        if mode is ResponseMode.ACCUMULATE and answer.trace is not None:
+            pieces = answering_parts(pieces, answer.trace, question)
         super().__init__(self._cite(pieces), trace=answer.trace, extra=answer.extra)
 
     def _cite(self, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
@@ -69,9 +76,10 @@ class ReadEverything(AnswerStream):
         answer of refine, or the summaries of parts."""
         if self.text or self.trace is None:
             return self.text, self.source_nodes
-        replies = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
+        replies = latest_replies(self.trace)
+        texts = [reply.text for reply in replies if judge_reply(reply) != "nothing"]
         citations = Citations()
-        return citations.renumber(replies, self.passages), citations.cited
+        return citations.renumber("\n\n".join(texts), self.passages), citations.cited
 
     def read(self) -> list[NodeWithScore]:
         """The passages in the prompts of the finished calls."""
@@ -79,49 +87,27 @@ class ReadEverything(AnswerStream):
         return [passage for number, passage in enumerate(self.passages, 1) if number in numbers]
 
 
-def rows_that_answer(
-    pieces: Generator[str, None, object], trace: Span | None = None, question: str = ""
+def answering_parts(
+    pieces: Generator[str, None, object], trace: Span, question: str = ""
 ) -> Generator[str, None, None]:
-    """The rows of accumulate that answer, or else the closest passages, or the refusal in the question's
-    language.
-
-    A row without a citation gets the one of its passage if the trace has it.
-    """
-    passages: list[int] = []
+    """The parts of accumulate that answer, or else the closest passages, or the refusal in the question's
+    language. A part without a citation gets the one of its passage."""
     closest: list[str] = []
     divider = ""
-    for number, row in _rows(pieces):
-        if number == 0:
-            yield ""
-            continue
-        if says_nothing(row):
-            continue
-        if not passages and trace is not None:
-            passages = [step.facts["passages"][0] for step in packs(trace)]
-        cited = row if CITATION.search(row) or number > len(passages) else f"{row} [{passages[number - 1]}]"
-        if is_closest(cited):
-            closest.append(cited)
-            continue
-        yield divider + cited
-        divider = "\n\n"
+    with closing(finished_parts(pieces, trace)) as parts:
+        for part in parts:
+            if part is None:  # a sign of life
+                yield ""
+                continue
+            text, outcome = part.text.strip(), judge_reply(part)
+            if not CITATION.search(text):
+                text = f"{text} [{part.passages[0]}]"
+            if outcome == "closest":
+                closest.append(text)
+            elif outcome == "answer":
+                yield divider + text
+                divider = "\n\n"
     if not divider:
-        yield "\n\n".join(best_replies(closest, question)) or in_language_of(question, NOTHING_FOUND)
-
-
-def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:
-    """(number, text) of each complete row, and (0, "") after each piece."""
-    number, text = 0, ""
-    with closing(pieces):
-        for piece in pieces:
-            text += piece
-            while (at := text.find(_head(number + 1))) >= 0:
-                if number:
-                    yield number, text[:at].strip()
-                number, text = number + 1, text[at + len(_head(number + 1)) :]
-            yield 0, ""
-    if number:
-        yield number, text.strip()
-
-
-def _head(number: int) -> str:
-    return f"{ROW_SEPARATOR if number > 1 else ''}Response {number}: "
+        if not closest:
+            trace.note(outcome="nothing")
+        yield merge_closest(closest, question) or in_language_of(question, NOTHING_FOUND)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, TypeVar
 from lectern.app_files import app_folder
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError
-from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.follow_up import depends_on_context
 from ragcore.extractive.question_generation import (
     AnsweredQuestion,
@@ -30,6 +29,7 @@ from ragcore.extractive.question_generation import (
     questions_of_sentences,
     stands_in,
 )
+from ragcore.extractive.quoter import Quoter
 from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
@@ -37,6 +37,7 @@ from ragcore.text.list_replies import parse_list
 from ragcore.text.quotable_sentences import quotes_in
 
 if TYPE_CHECKING:
+    from ragcore.extractive.answerer import Writer
     from ragcore.llms.base import LLM
     from ragcore.prompts.prompt import Prompt
     from ragcore.retrievers.base import BaseRetriever
@@ -127,14 +128,14 @@ class Suggestions:
         store: Store,
         *,
         retriever: Callable[[int], BaseRetriever],
-        llm: Callable[[], LLM],
+        writer: Callable[[], Writer],
         wording: Callable[[], Mapping[str, Prompt]],
     ) -> None:
         """`wording` returns the prompts that replace the built-in ones, by name."""
         self._database = database
         self._store = store
         self._retriever = retriever
-        self._llm = llm
+        self._writer = writer
         self._wording = wording
         self._lock = threading.Lock()
         self._begun = ""  # the last version that a thread began with
@@ -220,11 +221,11 @@ class Suggestions:
 
     def generate(self) -> list[Candidate]:
         """Up to MAX_SUGGESTIONS suggestions, first one of each of the newest documents. Takes seconds."""
-        llm, chosen = self._llm(), list[Candidate]()
+        writer, chosen = self._writer(), list[Candidate]()
         ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
         with self._database.snapshot() as db:
             newest = [row["id"] for row in db.execute(ready, (Stage.READY.value, MAX_SUGGESTIONS)).fetchall()]
-        by_document = [self._of_document(document, llm) for document in newest]
+        by_document = [self._of_document(document, writer) for document in newest]
         for _ in range(MAX_SUGGESTIONS):
             for candidates in by_document:
                 new = (
@@ -236,20 +237,20 @@ class Suggestions:
                     chosen.append(candidate)
         return chosen
 
-    def _of_document(self, document: str, llm: LLM) -> Iterator[Candidate]:
+    def _of_document(self, document: str, writer: Writer) -> Iterator[Candidate]:
         """Those that retrieve their own document, the best first; then its summary."""
         names = {each.id_: str(each.name) for each in self._store.documents()}
         tried: Iterator[Candidate] = (
             one for one in sample_candidates(self._store) if one.document_id == document
         )
-        if not llm.metadata.is_extractive:
-            tried = chain(tried, self._by_model(llm, document))
+        if not isinstance(writer, Quoter):
+            tried = chain(tried, self._by_model(writer, document))
         tried = chain(
             tried, (Candidate(question, document) for question in candidates(self._store, document))
         )
-        yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, llm))
+        yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, writer))
         text = "\n".join(node.text for node in _passages(self._store, document, MODEL_PASSAGES))
-        if llm.metadata.is_extractive and is_table(text):
+        if isinstance(writer, Quoter) and is_table(text):
             return
         if _WORD.search(text) and (
             wish := summary_request(names.pop(document, ""), names.values(), language_of(text))
@@ -282,18 +283,16 @@ class Suggestions:
             if is_question and any(stands_in(line, sentence) for sentence in sentences):
                 yield Candidate(line, document)
 
-    def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
+    def _is_answered(self, candidate: Candidate, writer: Writer) -> bool:
         """Whether it is short, retrieves its own document, and, without a model, has an answer there."""
-        from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+        from ragcore.response_synthesizers.base import passages_from
 
         if len(candidate.question) > MAX_CHARS:
             return False
         hits = self._retriever(MAX_RANK).retrieve(candidate.question)
-        if not llm.metadata.is_extractive or not is_near(candidate, hits):
+        if not isinstance(writer, Quoter) or not is_near(candidate, hits):
             return is_near(candidate, hits)
-        return not is_refusal(
-            str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits))
-        )
+        return writer.answer(candidate.question, passages_from(hits)).outcome == "answer"
 
 
 def is_table(text: str) -> bool:

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lectern.schema import Amount
+from lectern.schema import Amount, AnswerPart
 from ragcore.errors import Problem
 from ragcore.evaluation.answer_match import contains_answer
 from ragcore.evaluation.metrics import MRR, NDCG, HitRate
 from ragcore.evaluation.question_sets import ExpectedSource, Question
+from ragcore.schema import Outcome
 from ragcore.text.keywords import content_words, words
 
 RETRIEVAL_METRICS = ("hit_rate", "mrr", "ndcg")
@@ -44,7 +45,7 @@ class Result:
     """`scores` by METRICS, 0 to 1; a metric that does not apply is missing. `seconds` for retrieval and
     answer.
 
-    `reasons` of the judges, by their metrics. `problem`: why there is no answer.
+    `reasons` of the judges, by their metrics. `problem`: why there is no answer. `parts` of the answer.
     """
 
     question: Question
@@ -54,6 +55,8 @@ class Result:
     answer: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)
     problem: Problem | None = None
+    outcome: Outcome = "answer"
+    parts: tuple[AnswerPart, ...] = ()
 
 
 def retrieval_scores(

@@ -14,10 +14,10 @@ from typing import Any, Literal
 from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.stored_json import parse_problem, read_rows, read_stored, stored_moment
 from lectern.db.tables import Tables
-from lectern.schema import Amount, Ask, parse_json
+from lectern.schema import Amount, AnswerPart, Ask, parse_json
 from ragcore.errors import InputError, Problem
 from ragcore.evaluation.question_sets import ExpectedSource, Question
-from ragcore.schema import new_id
+from ragcore.schema import Outcome, new_id
 from ragcore.sql.base import Connection, writable
 
 SILENT_SECONDS = 15.0
@@ -310,6 +310,7 @@ class Evaluations(Tables):
             "question": {**_question_fields(result.question), "id": result.question.id},
             "found": [asdict(one) for one in result.passages], "answer": result.answer,
             "reasons": dict(result.reasons), "problem": asdict(result.problem) if result.problem else None,
+            "outcome": result.outcome, "parts": [asdict(part) for part in result.parts],
         }  # fmt: skip
         with self._database.transaction() as db:
             if not self._sign(db, "eval_runs", run_id):
@@ -321,15 +322,10 @@ class Evaluations(Tables):
             db.execute(
                 _INSERT["eval_results"],
                 (
-                    run_id,
-                    question.id,
-                    done + 1,
-                    question.text,
-                    _json(dict(result.scores)),
-                    result.seconds,
+                    run_id, question.id, done + 1, question.text, _json(dict(result.scores)), result.seconds,
                     _json(detail),
                 ),
-            )
+            )  # fmt: skip
         return True
 
     def end_run(self, run_id: str, state: State, problem: Problem | None = None) -> None:
@@ -467,6 +463,8 @@ class _StoredDetail:
     answer: str
     reasons: dict[str, str]
     problem: Problem | None
+    outcome: Outcome = "answer"
+    parts: tuple[AnswerPart, ...] = ()
 
 
 def parse_question(text: str, id_: str) -> Question:
@@ -492,5 +490,7 @@ def _result(row: Any) -> Result:
     detail = parse_detail(row["detail"])
     stored = detail.question
     question = Question(stored.text, stored.answers, stored.wanted, stored.id)
-    passages, reasons = detail.found, detail.reasons
-    return Result(question, _scores(row), row["seconds"], passages, detail.answer, reasons, detail.problem)
+    return Result(
+        question, _scores(row), row["seconds"], detail.found, detail.answer, detail.reasons, detail.problem,
+        detail.outcome, detail.parts,
+    )  # fmt: skip

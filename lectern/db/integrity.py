@@ -117,6 +117,8 @@ def _check_all(connection: sqlite3.Connection, tables: Collection[str], ends: Ca
     message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     if message != "ok":
         return message
+    if tables and (table := row_checksums.find_changed_definition(connection)):
+        return f"the definition of {table} has changed"
     if table := row_checksums.find_changed_table(connection, tables, ends):
         return f"a row of {table} has changed"
     message = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])

@@ -14,7 +14,6 @@ from typing import Any
 from lectern.db.stored_json import read_rows, stored_moment
 from lectern.db.tables import Tables
 from lectern.schema import parse_json
-from ragcore.braces import Field, escape_braces, split_template
 from ragcore.errors import InputError
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import (
@@ -27,11 +26,13 @@ from ragcore.prompts.wording import (
     REFINE,
     RELEVANCY,
     SIMPLE_CHAT,
+    TABLE_QUERY,
     TEXT_QA,
     TREE_SUMMARIZE,
 )
 from ragcore.schema import ChatMessage
 from ragcore.sql.base import writable
+from ragcore.text.braces import Field, escape_braces, split_template
 
 MESSAGE_CHARS = 20_000  # characters of a message
 
@@ -55,8 +56,8 @@ _INSERT = (
 EDITABLE: Mapping[str, Prompt] = {
     prompt.name: prompt
     for prompt in (
-        TEXT_QA, REFINE, TREE_SUMMARIZE, CONTEXT_CHAT, CONDENSE_QUESTION, SIMPLE_CHAT, GENERATION, REACT,
-        QUESTIONS, FAITHFULNESS, RELEVANCY,
+        TEXT_QA, REFINE, TREE_SUMMARIZE, CONTEXT_CHAT, CONDENSE_QUESTION, TABLE_QUERY, SIMPLE_CHAT,
+        GENERATION, REACT, QUESTIONS, FAITHFULNESS, RELEVANCY,
     )
 }  # fmt: skip
 """The prompts that a person can edit, by name."""

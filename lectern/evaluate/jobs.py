@@ -15,16 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lectern.ask.answer_parts import find_parts
 from lectern.ask.suggested_questions import clear_questions, text_of_passages
 from lectern.db.evaluation_scores import Result, RetrievedPassage, answer_recall, retrieval_scores
 from lectern.db.evaluations import EvalRun, QuestionSet, Setting
 from lectern.library import Library
-from lectern.schema import Ask, Source, build_sources
+from lectern.schema import AnswerPart, Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
 from ragcore.evaluation.question_generation import generate_questions, source_of
 from ragcore.evaluation.question_sets import ExpectedSource, Question
+from ragcore.extractive.answerer import as_llm
 from ragcore.extractive.question_generation import prose_sentences
+from ragcore.extractive.quoter import Quoter
 from ragcore.llms.base import LLM
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
@@ -97,9 +100,9 @@ class EvaluationJobs:
         return run.answering and run.model != self._model()
 
     def _model(self) -> str:
-        """The name of the language model; "" for the extractive reader."""
-        metadata = self._library.llm().metadata
-        return "" if metadata.is_extractive else metadata.model_name
+        """The name of the language model; "" without one."""
+        writer = self._library.writer()
+        return "" if isinstance(writer, Quoter) else writer.metadata.model_name
 
     def stop(self, run_id: str) -> None:
         """Stop a run. Its results stay."""
@@ -167,15 +170,14 @@ class EvaluationJobs:
                 logger.warning("evaluations could not be signed: %s", error)
 
     def _write_questions(self, question_set: QuestionSet) -> None:
-        llm = self._library.llm()
-        extractive = llm.metadata.is_extractive
-        per_question = PASSAGES_WITHOUT_MODEL if extractive else PASSAGES_PER_QUESTION
+        writer = self._library.writer()
+        per_question = PASSAGES_WITHOUT_MODEL if isinstance(writer, Quoter) else PASSAGES_PER_QUESTION
         nodes = _sample_passages(self._library, question_set.target_size * per_question)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         questions = (
             _questions_by_rule(self._library, nodes)
-            if extractive
-            else _questions_by_model(self._library, nodes, llm, wording)
+            if isinstance(writer, Quoter)
+            else _questions_by_model(self._library, nodes, writer, wording)
         )
         texts: set[str] = set()
         for question in questions:
@@ -215,6 +217,7 @@ class Trial:
     answer: str
     seconds: float
     outcome: Outcome = "answer"
+    parts: tuple[AnswerPart, ...] = ()
 
 
 def try_question(library: Library, question: str, ask: Ask, *, answering: bool) -> Trial:
@@ -223,12 +226,14 @@ def try_question(library: Library, question: str, ask: Ask, *, answering: bool) 
     ask = replace(ask, question=question, chat_mode=None)
     began, answer = time.perf_counter(), ""
     outcome: Outcome = "answer"
-    if answering and ask.response_mode != "no_text":
+    parts: tuple[AnswerPart, ...] = ()
+    if answering and ask.writes:
         stream = library.answer(ask)
         answer, sources, outcome = "".join(stream), build_sources(stream.source_nodes), stream.outcome
+        parts = find_parts(stream.trace, answer)
     else:
         sources = build_sources(library.passages(ask))
-    return Trial(sources, answer, time.perf_counter() - began, outcome)
+    return Trial(sources, answer, time.perf_counter() - began, outcome, parts)
 
 
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
@@ -247,14 +252,17 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
             recall = answer_recall(question.answers, trial.answer)
             scores |= verdicts if recall is None else {**verdicts, "recall": recall}
             # other models record no outcome
-            if library.llm(extractive=ask.extractive).metadata.is_extractive:
+            if isinstance(library.writer(extractive=ask.extractive), Quoter):
                 scores["answered"] = float(trial.outcome == "answer")
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))
     passages = [
         replace(passage, right=is_right) for passage, is_right in zip(passages, are_right, strict=True)
     ]
-    return Result(question, scores, trial.seconds, tuple(passages), trial.answer, reasons)
+    return Result(
+        question, scores, trial.seconds, tuple(passages), trial.answer, reasons, None, trial.outcome,
+        trial.parts,
+    )  # fmt: skip
 
 
 def retrieved_passages(
@@ -293,7 +301,7 @@ def _judge(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The scores and the reasons of each judge, by metric. A reply that cannot be parsed has only a
     reason."""
-    llm, wording = library.llm(extractive=ask.extractive), library.prompts.current()
+    llm, wording = as_llm(library.writer(extractive=ask.extractive)), library.prompts.current()
     contexts = [source.text for source in sources]
     results = {
         "faithfulness": FaithfulnessEvaluator(llm, wording.get(FAITHFULNESS.name)).evaluate(

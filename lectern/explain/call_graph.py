@@ -10,19 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ragcore.observe import Span
+from ragcore.response_synthesizers.response_mode import find_mode
+from ragcore.schema import Outcome
 from ragcore.text.word_diff import Piece, word_differences
 
 Shape = Literal["none", "single", "strip", "tree", "rows", "rounds", "documents"]
 Kind = Literal["condense", "answer", "refine", "summarize", "act", "other"]
 StepKind = Literal["call", "retrieve", "postprocess", "tool"]
-
-_SHAPES: Mapping[str, Shape] = {
-    "refine": "strip",
-    "compact": "strip",
-    "tree_summarize": "tree",
-    "accumulate": "rows",
-    "compact_accumulate": "rows",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +50,7 @@ class Call:
     inputs: tuple[int, ...] = ()
     level: int = 1
     changes: tuple[Piece, ...] = ()
+    outcome: Outcome = "answer"  # of the reply; of a language model, which reports none, "answer"
     tools: tuple[str, ...] = ()  # that the model calls
     error: str = ""
     estimated: bool = (
@@ -117,7 +112,12 @@ def build_call_graph(trace: Span) -> CallGraph:
 def _shape(trace: Span, mode: str) -> Shape:
     if trace.spans("step"):
         return "rounds"
-    return "documents" if trace.spans("document") else _SHAPES.get(mode, "single")
+    return "documents" if trace.spans("document") else _shape_of_mode(mode)
+
+
+def _shape_of_mode(name: str) -> Shape:
+    mode = find_mode(name)
+    return mode.traits.shape if mode else "single"
 
 
 def _calls_by_span(trace: Span) -> dict[int, Call]:
@@ -150,6 +150,7 @@ def _call(span: Span, number: int, started: float) -> Call:
         milliseconds=max(span.milliseconds, 0.0),
         began=max(span.started - started, 0.0),
         model=str(facts.get("model", "")),
+        outcome=facts.get("outcome", "answer"),
         tools=tuple(str(wish.get("function", {}).get("name", "")) for wish in facts.get("tool_calls", ())),
         error=span.error or "",
         estimated=bool(facts.get("tokens_estimated"))
@@ -163,8 +164,8 @@ def _connect_calls(parent: Span, calls: dict[int, Call]) -> None:
     packs: list[Span] = []
     before: list[Call] = []
     level = 0
-    mode = parent.facts.get("mode")
-    is_tree = mode == "tree_summarize"
+    shape = _shape_of_mode(str(parent.facts.get("mode", "")))
+    is_tree = shape == "tree"
     for batch in _batches(parent):
         if isinstance(batch, Span):
             packs.append(batch)
@@ -182,13 +183,12 @@ def _connect_calls(parent: Span, calls: dict[int, Call]) -> None:
             call = replace(calls[id(span)], passages=numbers, inputs=inputs, level=level)
             calls[id(span)] = _of_summaries(call) if is_tree and inputs else call
             connected.append(calls[id(span)])
-        before = (
-            []
-            if mode in ("accumulate", "compact_accumulate")
-            else connected
-            if is_tree
-            else [*before, *connected]
-        )
+        if shape == "rows":
+            before = []
+        elif is_tree:
+            before = connected
+        else:
+            before = [*before, *connected]
 
 
 def _batches(parent: Span) -> Iterator[Span | list[Span | None]]:

@@ -31,7 +31,7 @@ MIN_WORD_SHARE = 0.8  # of the expected words in a passage
 SHORT_TEXT_WORDS = 4  # A passage must have all words of an expected text up to this length.
 MIN_WORDS = 3  # different ones, in any order
 MIN_LOG_ODDS = (SUPPORTED + WEAK) / 2  # that a passage supports the expected answer in other words
-MAX_READ = 4  # best missed passages that the extractive reader reads
+MAX_READ = 4  # best missed passages that the quoter reads
 # log odds by which a passage that is better than all used ones may be below the threshold of an answer
 THRESHOLD_MARGIN = 2.0
 
@@ -63,7 +63,7 @@ def nearest(parts: Sequence[str], text: str) -> int:
 def _explain(search: RepeatedSearch, expected: str) -> Missed:
     if search.ask.chat_mode == "simple":
         return search.report(Cause.NOT_LOOKED, ask=replace(search.ask, chat_mode="condense_plus_context"))
-    if search.ask.response_mode == "generation":
+    if not search.ask.has_sources:
         return search.report(Cause.NOT_LOOKED, ask=replace(search.ask, response_mode="compact"))
     return _explain_expected(search, expected) if expected else _explain_next(search)
 

@@ -69,8 +69,8 @@ def view_source(
 
     `quoted`: (start, end) of the quotes in the text of the source. `around`: characters of text on each side.
     """
-    file, document = _find_document(library, source)
-    start, end = _locate(source, document)
+    file, document = find_document(library, source)
+    start, end = locate_passage(source, document)
     # Until a new version of a file is read, the document has the old text, which is not that of the new
     # pages.
     if document.metadata.get("path") != file.path or not (
@@ -108,7 +108,8 @@ def view_source(
     )
 
 
-def _find_document(library: Library, source: Source) -> tuple[FileRow, Document]:
+def find_document(library: Library, source: Source) -> tuple[FileRow, Document]:
+    """The document of a passage as it is now. InputError if it was deleted."""
     file = library.files.get(source.file_id)
     if file is not None:
         try:
@@ -121,8 +122,8 @@ def _find_document(library: Library, source: Source) -> tuple[FileRow, Document]
     )
 
 
-def _locate(source: Source, document: Document) -> tuple[int, int]:
-    """(start, end) of the passage in the document's current text."""
+def locate_passage(source: Source, document: Document) -> tuple[int, int]:
+    """(start, end) of the passage in the document's current text. InputError if the text has changed."""
     if document.text[source.start : source.end] == source.text:
         return source.start, source.end
     start = document.text.find(source.text)

@@ -20,6 +20,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from lectern.db.copied_rows import check_row
+from lectern.db.earlier_replies import update_copied_row
 from lectern.export.backup import CONTENT_BYTES, Copied, count
 from lectern.jobs.copy_contents import EVALUATIONS, ROW_BYTES, ROWS
 from lectern.jobs.embedding_drafts import Drafts
@@ -235,7 +236,7 @@ class _Restoring:
                 while line := file.readline(ROW_BYTES + 1):
                     if line.startswith(beginnings):
                         table, row = from_json(line)
-                        yield {"table": table, **check_row(table, row)}
+                        yield {"table": table, **update_copied_row(table, check_row(table, row))}
         except _INVALID as error:
             raise crash_error(self._name) from error
 

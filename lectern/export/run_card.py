@@ -19,6 +19,7 @@ from typing import Any
 
 from lectern.keys import read_key, stored_keys
 from lectern.library import Library
+from lectern.retrieval import OPTIONS
 from lectern.schema import Ask, Message, Source
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Origin
@@ -138,7 +139,9 @@ def _answer_text(at: int, run: _Run) -> str:
         return rewrite_citations(_plain(message.text), link)
     rows = []
     for row in message.facts.rows:
-        text = f"{translate(row.text)} {translate(row.hint)}" if row.found == "failed" else row.text
+        text = "\n\n".join(filter(None, (row.notice, row.text)))
+        if row.found == "failed":
+            text = f"{translate(row.text)} {translate(row.hint)}"
         pages = _plain(", ".join(row.pages))
         answer = rewrite_citations(_plain(text), link)
         rows.append(f"<tr><th>{_plain(row.file_name)}</th><td>{answer}</td><td>{pages}</td></tr>")
@@ -167,7 +170,7 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
     fields = _flatten(asdict(run.message.ask or Ask(run.question)))
     # Scores are below the passages, and the question is the title.
     not_listed = ("question", "node_scores")
-    names = _field_names(run.voice.say)
+    names = _field_names(run.voice)
     rows = [
         (names.get(name, name), _value(name, value, run.voice))
         for name, value in fields
@@ -180,19 +183,17 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
     return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
 
-def _field_names(say: Callable[[str], str]) -> Mapping[str, str]:
-    return {
+def _field_names(voice: Voice) -> Mapping[str, str]:
+    say = voice.say
+    names = [f"retrieval {option.name}" for option in OPTIONS]
+    options = map(say, [option.field_name for option in OPTIONS])
+    return dict(zip(names, options, strict=True)) | {
         "chat_mode": say("chat mode"),
         "response_mode": say("response mode"),
         "top_k": say("passages per answer (top k)"),
         "file_ids": say("only these documents"),
         "extractive": say("without the language model"),
         "node_ids": say("only these passages"),
-        "retrieval dense_share": say("weight of meaning"),
-        "retrieval weaker": say("weaker passages included"),
-        "retrieval cutoff": say("minimum score"),
-        "retrieval reranker": say("reranking model"),
-        "retrieval diverse": say("varied passages"),
         "reading": say("what to read"),
         "model": say("model"),
     }
@@ -247,8 +248,10 @@ def _calls(run: _Run) -> str:
 
 def _call(run: _Run, number: int, call: Span) -> str:
     facts, say = call.facts, run.voice.say
-    tokens = _tokens(run, facts.get("prompt_tokens", 0), facts.get("completion_tokens", 0))
-    about = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
+    about = _plain(f"{max(call.milliseconds, 0):.0f} ms")
+    if facts.get("prompt_tokens"):  # quoting counts none
+        tokens = _tokens(run, facts["prompt_tokens"], facts.get("completion_tokens", 0))
+        about = f"{_plain(tokens)} · {about}"
     prompt = _plain(_with_code_name(run.voice.prompts, str(facts.get("prompt", ""))))
     origins: Mapping[str, str] = {
         Origin.INSTRUCTIONS: say("Instructions"),

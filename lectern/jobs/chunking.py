@@ -3,6 +3,7 @@ on."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,9 @@ from ragcore.node_parser.node_building import Cut
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.schema import Document, Scalar, TextNode
+from ragcore.structure.outline import records_of
+
+RECORD = "record"  # metadata
 
 
 class PartSplitter(NodeParser):
@@ -33,11 +37,15 @@ class PartSplitter(NodeParser):
         return cuts
 
 
-class SheetSplitter(NodeParser):
-    """Divides a workbook into its sheets."""
+class SpanSplitter(NodeParser):
+    """Divides a document at these (start, end), such as those of sheets or records."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        super().__init__()
+        self._spans = spans
 
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
-        return [Cut(page.start, page.end) for page in source.pages] if isinstance(source, Document) else []
+        return [Cut(start, end) for start, end in self._spans]
 
 
 def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodeParser:
@@ -53,12 +61,24 @@ def passages_of(
     """The passages in reading order; sizes in tokens. An empty list for a document without text.
 
     `splitter`: "sentence" splits between paragraphs and sentences if possible, "token" exactly at the size,
-    "section" also before every Markdown heading. No passage is of two sheets of a workbook.
+    "section" also before every Markdown heading. No passage is of two sheets of a workbook or of two
+    records, and a passage without the first line of its record has it as metadata.
     """
     parser = _splitter(splitter, chunk_size, chunk_overlap)
-    if document.page_word == "sheet" and document.pages:
-        parser = PartSplitter(SheetSplitter(), parser)
+    records: Sequence[tuple[int, int, str]] = ()
+    if document.page_word == "sheet":
+        parts = [(page.start, page.end) for page in document.pages]
+    else:
+        records = records_of(document.text)
+        parts = [(start, end) for start, end, _ in records]
+    if parts:
+        parser = PartSplitter(SpanSplitter(parts), parser)
     nodes = parser.get_nodes_from_documents([document])
+    starts = [start for start, _, _ in records]
+    for node in nodes if records else ():
+        head = records[bisect_right(starts, node.start_char_idx or 0) - 1][2]
+        if head not in node.text:
+            node.metadata[RECORD] = head
     if not document.pages:
         return nodes
     order = {page: index for index, page in enumerate(document.pages)}

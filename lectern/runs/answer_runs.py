@@ -10,9 +10,10 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 
+from lectern.ask.answer_parts import find_parts
 from lectern.ask.asked_documents import count_unread
 from lectern.ask.per_document import AnswerPerDocument
 from lectern.explain.source_view import locate_quotes
@@ -22,20 +23,20 @@ from lectern.runs.shared_passages import SharedPassages
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from lectern.settings import PriceSettings
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
-from ragcore.extractive.fixed_replies import NOTHING_FOUND
-from ragcore.llms.base import LLMMetadata
+from ragcore.extractive.answerer import Writer
+from ragcore.extractive.quoter import NAME, Quoter
 from ragcore.llms.call_queue import Cancellation, cancellable
-from ragcore.observe import Span, condensed_question
+from ragcore.observe import Span, Tokens, condensed_question
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.progress import Progress
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome
 from ragcore.sql.sqlite import NoRoomError
+from ragcore.text.tokens import count_tokens
 
 logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # Maximum length of a question. A longer text should be a document.
-ANSWERED = ("done", "stopped", "interrupted")
 WRITE_SECONDS = 1.0  # between two writes of an unfinished answer
 MAX_RETRY_SECONDS = 15.0  # between two attempts to store the end of an answer
 
@@ -75,7 +76,7 @@ class Run:
         self._trace: Span | None = None
         self._answering: AnswerStream | None = None
         self._watch: CallWatch | None = None
-        self._model: LLMMetadata | None = None
+        self._writer: Writer | None = None
         self._price, self._is_free = PriceSettings(), True
         self._unread = 0
         self._unready = False
@@ -161,17 +162,20 @@ class Run:
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
         # now, because the settings may change during the answer
-        settings, llm = self._library.settings, self._library.llm(extractive=self._ask.extractive)
+        settings, has_reply = self._library.settings, self._library.reply_to(self._ask) is not None
+        writer = self._library.writer(extractive=self._ask.extractive or has_reply)
         self._price = settings.price
-        self._is_free = llm.metadata.is_extractive or settings.llm.provider == "llama_cpp"
-        self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
-        if self._same is not None:
+        self._is_free = isinstance(writer, Quoter) or settings.llm.provider == "llama_cpp"
+        self._writer = writer
+        if not isinstance(writer, Quoter):
+            self._watch = CallWatch(writer, self._read_prompts)
+        if self._same is not None and not has_reply:
             self._ask = self._same.add_to(self._ask)
             self._library.conversations.save_ask(self.message_id, self._ask)
         self._unread = count_unread(self._library.files, self._ask)
         self._unready = self._library.embedder_loader.state == "loading"
-        with self._watch.follow():
-            answer = self._answering = self._library.answer(self._ask, self._history, llm=llm)
+        with self._watch.follow() if self._watch else nullcontext():
+            answer = self._answering = self._library.answer(self._ask, self._history, writer=writer)
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
@@ -194,7 +198,7 @@ class Run:
     def _check_citations(self) -> None:
         """Cite the passage that supports each sentence of a model's answer, and record the unsupported
         sentences."""
-        if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
+        if not self._is_written or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
         try:
@@ -210,6 +214,11 @@ class Run:
             if not self.is_finished:
                 self._attributed, self._outcome = answer.text, answer.outcome
 
+    @property
+    def _is_written(self) -> bool:
+        """Whether a model writes the answer."""
+        return self._writer is not None and not isinstance(self._writer, Quoter)
+
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
         """Add the new sources of a growing answer."""
         known = len(self.sources)
@@ -217,8 +226,8 @@ class Run:
 
     def _collect_facts(self, state: State) -> None:
         """The facts of the answer so far; the trace only at its end."""
-        trace, model = self._answering.trace if self._answering else None, self._model
-        if trace is None or model is None:
+        trace, writer = self._answering.trace if self._answering else None, self._writer
+        if trace is None or writer is None:
             return
         calls = trace.spans("llm")
         self._read_prompts.add(trace)
@@ -226,6 +235,9 @@ class Run:
         corrected = next((str(step.facts["meant"]) for step in retrievals if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._price
+        quotes = isinstance(writer, Quoter)
+        if quotes and state == "done":  # the time of the next answer is estimated from these
+            spent = Tokens(sum(count_tokens(hit.text) for hit in read), count_tokens(self.text))
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=ask.mode,
@@ -236,8 +248,8 @@ class Run:
             passages_total=len(self._library.store),
             prompt_tokens=spent.prompt,
             completion_tokens=spent.completion,
-            extractive=model.is_extractive,
-            model=model.model_name,
+            extractive=quotes,
+            model=NAME if isinstance(writer, Quoter) else writer.metadata.model_name,
             condensed=None if self.standalone_question == ask.question else self.standalone_question,
             meant=corrected,
             money=None if self._is_free else price.money(spent.prompt, spent.completion),
@@ -248,10 +260,10 @@ class Run:
             files_total=self._library.files.ready_and_bytes()[0],
             rows=self.rows,
             files_unread=self._unread,
-            tokens_estimated=not model.is_extractive
-            and any(call.facts.get("tokens_estimated") for call in calls),
+            tokens_estimated=not quotes and any(call.facts.get("tokens_estimated") for call in calls),
             unready=self._unready,
             outcome=self._outcome,
+            parts=find_parts(trace, self.text) if ask.answers_in_parts and not self._attributed else (),
         )
 
     def _fail(self, problem: Problem) -> None:
@@ -267,8 +279,7 @@ class Run:
                 if state == "stopped" and self._answering is not None and not self.text:
                     self.text, nodes = self._answering.so_far()  # the texts of its steps
                     self._cite(nodes)
-                written = self._model is not None and not self._model.is_extractive
-                if state == "stopped" and written and not self.rows:
+                if state == "stopped" and self._is_written and not self.rows:
                     from ragcore.response_synthesizers.attribution import cite_quotes
 
                     self._attributed = cite_quotes(self.text, [source.text for source in self.sources])
@@ -483,7 +494,7 @@ class AnswerRuns:
                 break
             if message.role == "user":
                 question = message
-            elif question and message.state in ANSWERED and message.text not in ("", *NOTHING_FOUND.values()):
+            elif question and message.is_remembered:
                 history.append(ChatMessage(MessageRole.USER, question.text))
                 history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
                 question = None

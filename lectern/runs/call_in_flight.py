@@ -78,9 +78,8 @@ class CallWatch(Listener):
             self._trace = step
 
     def look(self) -> CallInFlight | None:
-        """The call in the latest stage of those that have not ended; None without a call, and for the
-        extractive reader."""
-        if self._trace is None or self._llm.metadata.is_extractive:
+        """The call in the latest stage of those that have not ended; None without a call."""
+        if self._trace is None:
             return None
         calls = [call for call in self._trace.spans("llm") if call.seconds < 0]
         if not calls:

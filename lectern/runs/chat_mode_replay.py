@@ -22,7 +22,8 @@ from lectern.runs.cost_estimate import at_most, basis, together
 from lectern.schema import AnswerFacts, Ask, Conversation, Message, Price, Source, State
 from lectern.settings import ChatMode
 from ragcore.errors import InputError, Problem, RagError
-from ragcore.llms.base import LLMMetadata
+from ragcore.extractive.answerer import Writer
+from ragcore.extractive.quoter import Quoter
 from ragcore.observe import Span, condensed_question
 from ragcore.schema import new_id
 
@@ -113,11 +114,11 @@ class Replay:
     running: bool
 
 
-def find_lack(mode: str, model: LLMMetadata) -> Lack | None:
-    """What `mode` needs and this model does not have; None if nothing."""
-    if mode == "simple" and model.is_extractive:
-        return "model"
-    if mode == "openai" and not (model.is_function_calling_model or model.is_extractive):
+def find_lack(mode: str, writer: Writer) -> Lack | None:
+    """What `mode` needs and this writer does not have; None if nothing."""
+    if isinstance(writer, Quoter):
+        return "model" if mode == "simple" else None
+    if mode == "openai" and not writer.metadata.is_function_calling_model:
         return "functions"
     return None
 

@@ -1,44 +1,37 @@
 """Estimates an answer before it is written: calls, tokens, seconds by the model's measured speed or this
 library's history, and money if tokens have a price.
 
-The estimate runs the real code with the real passages, and a model that only pretends to answer.
+It needs the real passages, but no call of a model: see `call_sizes`.
 """
 
 from __future__ import annotations
 
-import json
-import threading
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TypeVar
 
 from lectern.ask.asked_documents import list_asked
-from lectern.ask.pipeline import RetrievalPlan, answer
 from lectern.ask.suggested_questions import spread
 from lectern.library import Library
+from lectern.runs.call_sizes import Conversation, call_sizes
 from lectern.schema import AnswerFacts, Ask, Price
 from lectern.settings import LLMSettings, PriceSettings
 from ragcore.errors import RagError
-from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
+from ragcore.extractive.quoter import NAME, Quoter
 from ragcore.llms.http_client import REMOTE_CALLS
 from ragcore.llms.speed import Speed
-from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, under
-from ragcore.prompts.prompt import Passage, RenderedMessage, Task, ToolCard
-from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
+from ragcore.response_synthesizers.base import passages_from
+from ragcore.schema import ChatMessage, NodeWithScore, TextNode
 
 T = TypeVar("T")
 
 ANSWER_TOKENS = 150  # Estimate before the first answer of a model.
 MAX_ANSWERS = 100  # the latest ones, from which the lengths of answers are estimated
 ENOUGH_ANSWERS = 3  # in one mode, to ignore the answers in other modes
-WRITING_FACTOR = 10.0  # Prior for the time to write a token, in times to read one.
-PRIOR_WEIGHT = 0.3  # Weight of this prior; an answer has weight 1.
-MAX_PASSAGES = 800  # in an estimate. A sample stands for more passages.
-MAX_CALLS = 100  # in an estimate in which each passage has its own call
+WRITING_FACTORS = (10.0, 20.0, 5.0, 40.0, 2.5)  # the time to write a token, in times to read one
 SOME_FILES = 25
 SOME_QUESTIONS = 3
 JUDGE_CALLS = 2  # per answer; each reads about as much as the calls of the answer
@@ -46,27 +39,25 @@ CLOSE_TOKENS = 1200  # per call. The extractive reader compares further tokens o
 SKIM_FACTOR = 0.16  # time for such a further token, relative to a close one; measured from 0.1 to 0.25
 PASSAGE_FACTOR = 1.3  # Size of a passage with its number and place, in sizes of a passage.
 
-_ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
-# for any number of passages
-_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)
-
 
 def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
     """The price of an answer after `history`. It retrieves the passages, does not call the model, and stores
     nothing.
 
-    Calls and tokens are exact if the reply is as long as the model's last replies, except for agents, which
-    are expected to use one tool, and for more than MAX_PASSAGES passages. Raises QuestionError and
-    ContextWindowError like the answer.
+    Calls are exact, and tokens nearly so, if the reply is as long as the model's last replies. Agents are
+    expected to use one tool. Raises QuestionError and ContextWindowError like the answer.
     """
     with under(Span("price")):
         if ask.reading == "each_file":
             sample, times = _sample(list(list_asked(library.files, ask)), SOME_FILES)
-            alone = replace(ask, reading="best", chat_mode=None)
-            return _multiply(
-                together([price(library, replace(alone, file_ids=(id_,))) for id_ in sample]), times
-            )
-        return _simulate(library, ask, history, [] if ask.without_documents else library.passages(ask))
+            prices = []
+            for file_id in sample:
+                alone = replace(ask, chat_mode=None, file_ids=(file_id,))
+                prices.append(_estimate(library, alone, (), library.passages(alone)))
+            return _multiply(together(prices), times)
+        if library.reply_to(ask):
+            return Price(0, 0, 0, 0.0)
+        return _estimate(library, ask, history, [] if ask.without_documents else library.passages(ask))
 
 
 def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
@@ -74,7 +65,7 @@ def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> 
     size = library.rebuilds.current_settings().chunk_size
     text = " ".join(["word"] * round(size * PASSAGE_FACTOR))
     with under(Span("price")):
-        return _simulate(
+        return _estimate(
             library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)]
         )
 
@@ -107,7 +98,8 @@ def basis(library: Library) -> Hashable:
 def _speed(library: Library) -> tuple[str, ...]:
     """The speed of the model, with two digits, because each call changes it a little."""
     try:
-        speed = library.llm().speed
+        writer = library.writer()
+        speed = None if isinstance(writer, Quoter) else writer.speed
     except RagError:  # `price` raises it too
         return ()
     return (
@@ -127,28 +119,26 @@ def _multiply(one: Price, times: float) -> Price:
     )
 
 
-def _simulate(
-    library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]
+def _estimate(
+    library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: Sequence[NodeWithScore]
 ) -> Price:
-    model, settings = library.llm(extractive=ask.extractive), library.settings
-    learned = habits(library.conversations.latest_facts(MAX_ANSWERS), model.metadata.model_name, ask.mode)
-    if (speed := model.speed) and (settings.llm.on_this_computer or learned.reading is None):
+    writer, settings = library.writer(extractive=ask.extractive), library.settings
+    quotes = isinstance(writer, Quoter)
+    name, speed = NAME, None
+    if not isinstance(writer, Quoter):
+        name, speed = writer.metadata.model_name, writer.speed
+    learned = habits(library.conversations.latest_facts(MAX_ANSWERS), name, ask.mode)
+    if speed and (settings.llm.on_this_computer or learned.reading is None):
         # On one computer, parallel answers have slowed each other. On a server, the history includes its
         # parallel calls.
         learned = learned.at(speed)
-    mode = ResponseMode(ask.response_mode)
-    most = len(nodes) if mode in _SAME_CALLS else MAX_CALLS if mode in _ONE_EACH else MAX_PASSAGES
-    sample, times = _sample(nodes, most)
-    pretender = _Pretender(model, learned.answer_tokens)
-    plan, wording = RetrievalPlan(_FixedRetriever(sample)), library.prompts.current()
-    system_prompt = settings.answers.system_prompt
-    answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
-    calls, read, written = (
-        round(number * times) for number in (pretender.calls, pretender.read, pretender.written)
-    )
-    free = model.metadata.is_extractive or settings.llm.provider == "llama_cpp"
+    conversation = Conversation(history, settings.answers.system_prompt, library.prompts.current())
+    sizes = call_sizes(ask, writer, passages_from(nodes), conversation, learned.answer_tokens)
+    effort = sum(_effort(prompt, extractive=quotes) for prompt in sizes.prompts)
+    calls, read, written = len(sizes.prompts), sum(sizes.prompts), sizes.written
+    free = quotes or settings.llm.provider == "llama_cpp"
     money = None if free else settings.price.money(read, written)
-    return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)
+    return Price(calls, read, written, learned.seconds(effort, written), money)
 
 
 def together(prices: Sequence[Price]) -> Price:
@@ -246,95 +236,23 @@ def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
 
 
 def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
-    """Seconds to read and to write a token, not negative. Their ratio minimizes the squares of the relative
-    errors; they are scaled so that half of the answers took longer. One more equation says that writing takes
-    WRITING times as long as reading, because answers that are all alike do not determine the ratio."""
-    rows = [(read / seconds, written / seconds) for read, written, seconds in answers]
-    scale = (
-        PRIOR_WEIGHT
-        * sum(read + WRITING_FACTOR * written for read, written in rows)
-        / len(rows)
-        / (1 + WRITING_FACTOR * WRITING_FACTOR)
-    )
-    known = [*((read, written, 1.0) for read, written in rows), (WRITING_FACTOR * scale, -scale, 0.0)]
-    aa, ab, bb = (sum(row[i] * row[j] for row in known) for i, j in ((0, 0), (0, 1), (1, 1)))
-    a, b = sum(row[0] * row[2] for row in known), sum(row[1] * row[2] for row in known)
-    determinant = aa * bb - ab * ab
-    reading, writing = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
-    if reading < 0:
-        reading, writing = 0.0, 1.0
-    elif writing < 0:
-        reading, writing = 1.0, 0.0
-    longer = median(
-        1 / (read * reading + written * writing)
-        for read, written in rows
-        if read * reading + written * writing
-    )
-    return reading * longer, writing * longer
+    """Seconds to read and to write a token, from the effort to read, the tokens written and the seconds of
+    answers. Half of the answers took longer. Of WRITING_FACTORS, the one with the smallest relative errors
+    counts. Answers that are all alike do not determine it: the first counts."""
+    best: tuple[float, float] = 0.0, 0.0
+    least = math.inf
+    for factor in WRITING_FACTORS:
+        efforts = [read + factor * written for read, written, _seconds in answers]
+        pairs = [(effort, row[2]) for effort, row in zip(efforts, answers, strict=True) if effort]
+        if not pairs:
+            continue
+        reading = median(seconds / effort for effort, seconds in pairs)
+        error = round(sum(abs(reading * effort / seconds - 1) for effort, seconds in pairs), 3)
+        if error < least:
+            least, best = error, (reading, factor * reading)
+    return best
 
 
 def _sample(items: Sequence[T], most: int) -> tuple[list[T], float]:
     """A sample of items at equal distances, and the number of items that each stands for."""
     return spread(items, most), max(len(items) / most, 1.0)
-
-
-class _FixedRetriever(BaseRetriever):
-    """Always returns the same passages."""
-
-    name = "found"
-
-    def __init__(self, nodes: list[NodeWithScore]) -> None:
-        self._nodes = nodes
-
-    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        step.note(found=[])
-        return self._nodes
-
-
-class _Pretender(LLM):
-    """Has the window and the tokenizer of another model, and writes answers of a fixed length without
-    meaning. It repeats a question instead of condensing it, and as an agent calls the first tool once.
-    Threads may share it."""
-
-    def __init__(self, llm: LLM, answer_tokens: int) -> None:
-        self._llm = llm
-        self.answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
-        self._lock = threading.Lock()
-        self.calls = self.read = self.written = 0
-        self.effort = 0.0
-        self._extractive = llm.metadata.is_extractive
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return self._llm.metadata
-
-    def count_tokens(self, text: str) -> int:
-        return self._llm.count_tokens(text)
-
-    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        text, tools = self._reply(call, messages)
-        usage = self.usage(messages, text, call.tools, tools)
-        with self._lock:
-            self.calls += 1
-            self.read += usage.prompt_tokens
-            self.written += usage.completion_tokens
-            self.effort += _effort(usage.prompt_tokens, extractive=self._extractive)
-        return Generation(text, usage, tools)
-
-    def _reply(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> tuple[str, tuple[ToolCall, ...]]:
-        if call.prompt.task is Task.CONDENSE:
-            return str(call.variables["question"]), ()
-        if call.prompt.task is not Task.ACT:
-            return self.answer, ()
-        if call.tools:  # a model that calls functions
-            used = any(message.role is MessageRole.TOOL for message in messages)
-            name = str(call.tools[0]["function"]["name"])
-            return (
-                (self.answer, ())
-                if used
-                else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
-            )
-        cards = [card for card in call.variables.get("tools", ()) if isinstance(card, ToolCard)]
-        if not cards or any(isinstance(each, Passage) for each in call.variables.get("observations", ())):
-            return f"Thought: I know.\nAnswer: {self.answer}", ()
-        return f'Thought: I look.\nAction: {cards[0].name}\nAction Input: {{"input": "word"}}', ()

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lectern.runs.answer_runs import check_question
-from lectern.schema import Ask, Kind, Price, Retrieval
+from lectern.schema import Ask, Kind, Price
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.pricing import run_within_limits
 from lectern.ui.state import fill_menu, fill_widget, menu_value, session
 from ragcore.errors import Problem, RagError
+from ragcore.extractive.quoter import Quoter
 
 
 def reset_chat_options(file_ids: Sequence[str] = ()) -> None:
@@ -29,7 +30,7 @@ def chat_ask(question: str) -> Ask:
         response_mode=answers.response_mode,
         top_k=answers.top_k,
         file_ids=tuple(menu_value("chat_files") or ()) or None,
-        retrieval=Retrieval(weaker=answers.weaker),
+        retrieval=answers.retrieval,
     )
 
 
@@ -135,13 +136,13 @@ def mode_problem(chat_mode: str) -> str:
     if chat_mode != "openai":
         return ""
     try:
-        model = resources.library().llm().metadata
+        writer = resources.library().writer()
     except RagError:
         return ""  # asking reports the wrong setting
-    if model.is_function_calling_model or model.is_extractive:
+    if isinstance(writer, Quoter) or writer.metadata.is_function_calling_model:
         return ""
     hint = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
-    return hint.format(model=model.model_name)
+    return hint.format(model=writer.metadata.model_name)
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:

@@ -38,10 +38,11 @@ def _cache_by_language(make: Callable[[], T]) -> Callable[[], T]:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """`sentence` describes the mode."""
+    """`sentence` describes the mode. `plain` is the label on everyday screens, if that is another."""
 
     label: str
     sentence: str
+    plain: str = ""
 
 
 @_cache_by_language
@@ -89,30 +90,40 @@ def chat_modes() -> Mapping[str, Mode]:
 
 @_cache_by_language
 def response_modes() -> Mapping[str, Mode]:
-    """The response modes under their names in the literature, for the lab."""
+    """The response modes under their names in the literature, for the lab, in the order of the screens."""
     return {
         "compact": Mode(
-            _("Compact"), _("Gives the model as many passages at once as fit. The usual choice.")
+            _("Compact"),
+            _("Gives the model as many passages at once as fit. The usual choice."),
+            _("All together"),
         ),
         "refine": Mode(
             _("Refine"),
             _("Reads one passage after another and improves the answer each time. Thorough but slow."),
+            _("One after another"),
         ),
         "tree_summarize": Mode(
             _("Tree summarize"),
             _("Summarises groups of passages, then the summaries. Good for “What is this about?”"),
+            _("Summary of summaries"),
         ),
         "simple_summarize": Mode(
             _("Simple summarize"),
             _("Shortens all passages so that the model reads them at once. Quick, but may leave things out."),
+            _("Short summary"),
         ),
-        "accumulate": Mode(_("Accumulate"), _("Asks each passage separately and lists the answers.")),
+        "accumulate": Mode(
+            _("Accumulate"), _("Asks each passage separately and lists the answers."), _("Each by itself")
+        ),
         "compact_accumulate": Mode(
-            _("Compact accumulate"), _("Asks several passages at a time and lists the answers.")
+            _("Compact accumulate"),
+            _("Asks several passages at a time and lists the answers."),
+            _("A few at a time"),
         ),
         "generation": Mode(
             _("Generation"),
             _("Does not look in your documents: the language model answers from what it knows."),
+            _("Without documents"),
         ),
         "no_text": Mode(_("Passages only"), _("Finds the passages but writes no answer.")),
     }
@@ -121,17 +132,7 @@ def response_modes() -> Mapping[str, Mode]:
 @_cache_by_language
 def plain_response_modes() -> Mapping[str, Mode]:
     """The response modes under plain names, for everyday screens."""
-    names = {
-        "compact": _("All together"),
-        "refine": _("One after another"),
-        "tree_summarize": _("Summary of summaries"),
-        "simple_summarize": _("Short summary"),
-        "accumulate": _("Each by itself"),
-        "compact_accumulate": _("A few at a time"),
-        "generation": _("Without documents"),
-        "no_text": _("Passages only"),
-    }
-    return {name: Mode(names[name], mode.sentence) for name, mode in response_modes().items()}
+    return {name: Mode(mode.plain or mode.label, mode.sentence) for name, mode in response_modes().items()}
 
 
 @_cache_by_language
@@ -460,11 +461,11 @@ def answer_facts(facts: AnswerFacts) -> str:
     parts.append(plain_mode_label(facts.mode))
     parts += cost_facts(facts)
     # "generation" finds passages but does not read them
-    if facts.passages_used and facts.mode != "generation":
+    if facts.passages_used and facts.has_sources:
         parts.append(coverage(facts))
-    if facts.mode == "no_text":
-        return " · ".join(parts)
-    return " · ".join([*parts, *writer_name(facts)])
+    if facts.writes:
+        parts += writer_name(facts)
+    return " · ".join(parts)
 
 
 def writer_name(facts: AnswerFacts) -> list[str]:

@@ -27,6 +27,7 @@ from lectern.schema import Ask, Price
 from lectern.ui import resources
 from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
+from ragcore.extractive.quoter import Quoter
 from ragcore.schema import ChatMessage
 
 CACHE_SIZE = 200  # prices
@@ -68,7 +69,7 @@ def calls_a_model() -> bool:
     """Whether answers call a language model, or replay such an answer. If not, calls and tokens mean
     nothing."""
     library = resources.library()
-    return library.settings.stage or not library.llm().metadata.is_extractive
+    return library.settings.stage or not isinstance(library.writer(), Quoter)
 
 
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:

@@ -40,8 +40,9 @@ _TABLE_RULE = re.compile(r"[\s|:-]+")  # with a bar
 
 
 # Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for
-# mark n.
+# mark n. A badge has one, _BADGE.
 _OPENS, _CLOSES, _MAX_MARKS = 0xE000, 0xF000, 0x0800
+_BADGE = "\uf8ff"
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
 _ADDRESS = re.compile(r"(?i)(?<![^\W_])https?://[^\s<>\"`\\^{|}\[\]]+")
@@ -120,34 +121,44 @@ def answer_md(
     links: Mapping[int, str] | None = None,
     marks: Sequence[Mark] = (),
     numbers: Mapping[int, int] | None = None,
+    badges: Mapping[int, str] | None = None,
 ) -> str:
     """Escapes an answer. Headings, lists, tables and code stay; nothing loads, links or runs.
 
     `links[n]` is the target of citation [n]; a number without a link stays text. `numbers[n]` is the number
     to show instead of n. `marks` are in order and contain no citation; with other formatting inside, the
-    longest plain part is marked.
+    longest plain part is marked. `badges` is Markdown to insert, by its places in the text.
     """
     linked = {
         number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()
     }
-    safe = _escape_markdown(_insert_mark_characters(text, marks[:_MAX_MARKS]), linked)
+    places = sorted(badges or {})
+    safe = _escape_markdown(_insert_mark_characters(text, marks[:_MAX_MARKS], places), linked)
     if numbers:
         safe = _REPEATED_CITATION.sub(r"\g<first>", safe)
     for number, mark in enumerate(marks[:_MAX_MARKS]):
         safe = safe.replace(chr(_OPENS + number), "[")
         safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.title)}")')
+    for place in places:
+        safe = safe.replace(_BADGE, (badges or {})[place], 1)
     return safe
 
 
-def _insert_mark_characters(text: str, marks: Sequence[Mark]) -> str:
-    """Inserts a private character before and after each mark."""
+def _insert_mark_characters(text: str, marks: Sequence[Mark], badges: Sequence[int]) -> str:
+    """Inserts a private character before and after each mark, and at the place of each badge."""
     text = _PRIVATE.sub("\ufffd", text)
-    parts, end = [], 0
+    inserted = [(place, _BADGE) for place in badges]
+    end = 0
     for number, mark in enumerate(marks):
         start, stop = _longest_plain_part(text, max(mark.start, end), mark.end)
         if start < stop:
-            parts += [text[end:start], chr(_OPENS + number), text[start:stop], chr(_CLOSES + number)]
+            inserted += [(start, chr(_OPENS + number)), (stop, chr(_CLOSES + number))]
             end = stop
+    parts = []
+    end = 0
+    for place, character in sorted(inserted, key=lambda insertion: insertion[0]):
+        parts += [text[end:place], character]
+        end = place
     return "".join([*parts, text[end:]])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,6 +81,8 @@ class AnswersState:
     form: str = ""  # the open form about an answer: "edit.ID" or "ways.ID" with the id of the message
     checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of the checked answers, by id
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by answer id
+    readings: dict[str, list[str]] = field(default_factory=dict)  # of unclear questions, by answer id
+    groups: dict[str, Sequence[tuple[str, str]]] = field(default_factory=dict)  # of results, by answer id
     explaining: str = ""  # the answer with a new thumb, which the person may explain
     # analyses, finished or running: see lectern.ui.analyses
     analyses: dict[str, Future[Any]] = field(default_factory=dict)

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from ragcore.agent.base import Agent
     from ragcore.agent.function_calling import FunctionCallingAgent, OpenAIAgent
     from ragcore.agent.react import ReActAgent
-    from ragcore.agent.workflow import AgentWorkflow, FunctionAgent
     from ragcore.chat_engine.base import AgentChatResponse, End, StreamingAgentChatResponse
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -26,6 +26,7 @@ from ragcore.chat_engine.base import (
 )
 from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import ConfigError
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLM, Generation, LLMCall, Pieces, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
@@ -76,13 +77,15 @@ class Round:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """An unanswered message. `history` is the part of the conversation before it that fits."""
+    """An unanswered message. `history` is the part of the conversation before it that fits. `was_sent_back`:
+    the agent has rejected an answer because nothing was looked up."""
 
     message: str
     history: tuple[ChatMessage, ...]
     tools: Mapping[str, Tool]
     tool_choice: str = "auto"
     rounds: list[Round] = field(default_factory=list)
+    was_sent_back: bool = False
 
     @property
     def sources(self) -> tuple[ToolOutput, ...]:
@@ -133,7 +136,7 @@ class Agent(ChatEngine):
             raise ValueError(f"max_iterations must be at least 1, not {max_iterations}")
         llm = services(llm).llm
         about = llm.metadata
-        if self.calls_functions and not (about.is_function_calling_model or about.is_extractive):
+        if self.calls_functions and not (about.is_function_calling_model or isinstance(llm, ExtractiveLLM)):
             raise ConfigError(
                 f"{about.model_name} cannot call functions.",
                 hint="Use ReActAgent, which works with any model, or choose a model that can.",
@@ -184,15 +187,6 @@ class Agent(ChatEngine):
             allow_parallel_tool_calls=allow_parallel_tool_calls,
             verbose=verbose,
         )
-
-    def run(self, user_msg: str | ChatMessage, **options: Any) -> Any:
-        """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has
-        a conversation of its own; options are those of `ragcore.agent.workflow.AgentWorkflow.run`."""
-        from ragcore.agent import workflow
-
-        kind = workflow.FunctionAgent if self.calls_functions else workflow.ReActAgent
-        tools: list[Any] = list(self._tools.values())
-        return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(
         self,

@@ -30,8 +30,6 @@ from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.tools import QueryEngineTool, RetrieverTool
 
-__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.agent.react.base and others
-
 
 class ReActAgent(Agent):
     """Calls one tool per round. The answer to an unreadable reply is its error, and the model tries again in
@@ -73,8 +71,9 @@ class ReActAgent(Agent):
             return [Call(read.action, dict(read.action_input))]
         if not _must_look_first(task):
             return read.response
-        if any(LOOK_FIRST in result for done in task.rounds for result in done.observations):
+        if task.was_sent_back:
             return f"{read.response}\n\n{in_language_of(task.message, NOT_LOOKED_UP)}"
+        task.was_sent_back = True
         return [Call("", problem=LOOK_FIRST)]
 
     def _messages(

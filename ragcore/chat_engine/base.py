@@ -14,7 +14,8 @@ from typing import ClassVar
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
-from ragcore.llms.base import LLM
+from ragcore.extractive.answerer import Writer, writer_of
+from ragcore.extractive.quoter import Quoter
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.memory.chat_memory import limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
@@ -22,13 +23,14 @@ from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
+from ragcore.response_synthesizers.base import count_calls
 from ragcore.response_synthesizers.packer import Packer
-from ragcore.response_synthesizers.synthesizer import count_calls
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, QueryBundle, outcome_of
 from ragcore.tools import ToolOutput
 
 __all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
 
+QUOTER_CHARS = 100_000  # of a conversation, in which the quoter looks for the topic of a follow-up
 STOPPED = "stopped"  # marks, in additional_kwargs, an answer that was not finished
 
 
@@ -249,14 +251,17 @@ def as_turn(
 
 
 def get_memory(
-    llm: LLM,
+    writer: Writer,
     memory: ChatMemoryBuffer | None,
     chat_history: Sequence[ChatMessage] | None,
     token_limit: int | None = None,
 ) -> ChatMemoryBuffer:
     """`memory` with `chat_history`; without a memory, a new one of three quarters of the model's window."""
+    writer = writer_of(writer)
     if memory is None:
-        return ChatMemoryBuffer(token_limit or limit_for(llm), chat_history)
+        if isinstance(writer, Quoter):
+            return ChatMemoryBuffer(QUOTER_CHARS, chat_history, len)
+        return ChatMemoryBuffer(token_limit or limit_for(writer), chat_history)
     if chat_history is not None:
         memory.set(chat_history)
     return memory
@@ -277,16 +282,20 @@ def system_and_prefix(
 
 
 def condense(
-    llm: LLM, question: str, history: Sequence[ChatMessage], prompt: Prompt = CONDENSE_QUESTION
+    writer: Writer, question: str, history: Sequence[ChatMessage], prompt: Prompt = CONDENSE_QUESTION
 ) -> str:
-    """`question` as one that can be understood without the conversation: one call, none for an empty
-    conversation."""
+    """`question` as one that can be understood without the conversation: one call of a model, none for an
+    empty conversation."""
     talk = tuple(message for message in history if message.role is not MessageRole.TOOL and message.content)
     if not talk:
         return question
+    writer = writer_of(writer)
     with span("condense") as step:
-        variables: Variables = {"chat_history": talk, "question": question}
-        call = Packer(llm).take(prompt, variables, ()).calls[0]
-        condensed = llm.generate(call).text.strip() or question
+        if isinstance(writer, Quoter):
+            condensed = writer.condense(prompt.name, question, talk)
+        else:
+            variables: Variables = {"chat_history": talk, "question": question}
+            call = Packer(writer).take(prompt, variables, ()).calls[0]
+            condensed = writer.generate(call).text.strip() or question
         step.note(question=condensed)
     return condensed

@@ -3,24 +3,25 @@ the rewriting takes one more call of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import ClassVar
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, get_memory
-from ragcore.extractive.fixed_replies import NOTHING_FOUND
+from ragcore.extractive.answerer import Writer, as_llm
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
+from ragcore.response_synthesizers.progress import synthesis_of
 from ragcore.schema import ChatMessage
 from ragcore.settings import services
 from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Stores the user's message, not the condensed question. A turn whose answer is in NOTHING_FOUND is not
-    stored.
+    """Stores the user's message, not the condensed question. A turn whose answer is only that no passage was
+    found is not stored.
 
     >>> from ragcore.indices import SummaryIndex
     >>> from ragcore.llms import ScriptedLLM
@@ -39,15 +40,15 @@ class CondenseQuestionChatEngine(ChatEngine):
     def __init__(
         self,
         query_engine: QueryEngine,
-        llm: LLM,
+        llm: Writer,
         memory: ChatMemoryBuffer,
         *,
         condense_prompt: Wording = CONDENSE_QUESTION,
     ) -> None:
         super().__init__(memory)
         self._query_engine = query_engine
-        self._llm = llm
-        self._condense_prompt = replace_prompt(CONDENSE_QUESTION, condense_prompt, llm)
+        self._llm = as_llm(llm)
+        self._condense_prompt = replace_prompt(CONDENSE_QUESTION, condense_prompt, self._llm)
 
     @classmethod
     def from_defaults(
@@ -71,10 +72,11 @@ class CondenseQuestionChatEngine(ChatEngine):
         answer = self._query_engine.stream_query(question)
         passages = "\n\n".join(hit.text for hit in answer.source_nodes)
         source = ToolOutput(passages, "query_engine", {"query": question}, answer.source_nodes)
-        return Reply(answer.pieces, answer.source_nodes, (source,))
 
-    def _remember(
-        self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]
-    ) -> None:
-        if turn[-1].content not in NOTHING_FOUND.values():
-            super()._remember(chat_history, reply, turn)
+        def pieces() -> Generator[str, None, None]:
+            yield from answer.pieces
+            synthesis = synthesis_of(answer.trace) if answer.trace is not None else None
+            reply.remembered = synthesis is None or synthesis.facts.get("outcome") != "nothing"
+
+        reply = Reply(pieces(), answer.source_nodes, (source,))
+        return reply

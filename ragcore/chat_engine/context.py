@@ -12,14 +12,16 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, get_memory, system_and_prefix
+from ragcore.extractive.answerer import as_llm
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, replace_prompt
 from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
 from ragcore.query_engine.retriever import NodePostprocessor, run_postprocessors
+from ragcore.response_synthesizers.base import AnySynthesizer
 from ragcore.response_synthesizers.modes import Prompts
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.synthesizer import synthesizer_for
 from ragcore.retrievers.base import Retriever
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
 from ragcore.settings import services
@@ -55,7 +57,7 @@ class ContextChatEngine(ChatEngine):
     def __init__(
         self,
         retriever: Retriever,
-        synthesizer: Synthesizer,
+        synthesizer: AnySynthesizer,
         memory: ChatMemoryBuffer,
         node_postprocessors: Sequence[NodePostprocessor] = (),
         prefix_messages: Sequence[ChatMessage] = (),
@@ -82,7 +84,7 @@ class ContextChatEngine(ChatEngine):
         messages are sent as they are. ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
+        synthesizer = synthesizer_for(chosen, None, CHAT_PROMPTS, system_prompt=system)
         memory = get_memory(chosen, memory, chat_history, room_for_talk(chosen))
         engine = cls(retriever, synthesizer, memory, node_postprocessors or (), prefix)
         if context_template is not None:
@@ -91,7 +93,7 @@ class ContextChatEngine(ChatEngine):
 
     @property
     def _llm(self) -> LLM:
-        return self._synthesizer.llm
+        return as_llm(self._synthesizer.writer)
 
     @property
     def _context_prompt(self) -> Prompt:
@@ -113,8 +115,7 @@ class ContextChatEngine(ChatEngine):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
         nodes = run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
-        # A model that only quotes ignores the conversation: it needs the condensed question.
-        question = bundle.query_str if self._llm.metadata.is_extractive else message
+        question = message if self._synthesizer.reads_conversation else bundle.query_str
         answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))
         source = ToolOutput(
             "\n\n".join(hit.text for hit in nodes), "retriever", {"query": bundle.query_str}, nodes
@@ -162,4 +163,4 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     def _question(self, message: str, history: list[ChatMessage]) -> str:
         if self.condense_prompt is None:
             return message
-        return condense(self._llm, message, history, self.condense_prompt)
+        return condense(self._synthesizer.writer, message, history, self.condense_prompt)

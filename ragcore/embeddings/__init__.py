@@ -12,7 +12,5 @@ if TYPE_CHECKING:
     from ragcore.embeddings.ollama import OllamaEmbedding
     from ragcore.embeddings.openai import OpenAIEmbedding
     from ragcore.embeddings.similarity import SimilarityMode
-    from ragcore.embeddings.sparse import BaseSparseEmbedding, MockSparseEmbedding
-    from ragcore.settings import resolve_embed_model
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

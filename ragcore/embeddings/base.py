@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from ragcore.components import TransformComponent
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
 from ragcore.observe import Span, span
-from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode, Vector, Vectors
+from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode, TransformComponent, Vector, Vectors
 
 logger = logging.getLogger(__name__)
 

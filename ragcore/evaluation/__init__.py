@@ -28,15 +28,6 @@ if TYPE_CHECKING:
         RetrievalMetricResult,
         resolve_metrics,
     )
-    from ragcore.evaluation.response_dataset import (
-        DatasetGenerator,
-        QueryResponseDataset,
-        aget_responses,
-        get_eval_results_df,
-        get_responses,
-        get_results_df,
-        get_retrieval_results_df,
-    )
     from ragcore.evaluation.retrieval import RetrievalEvalResult, RetrieverEvaluator, mean_scores
     from ragcore.evaluation.semantic_similarity import SemanticSimilarityEvaluator
 else:

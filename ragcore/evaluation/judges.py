@@ -200,7 +200,8 @@ class PairwiseComparisonEvaluator(_Judge):
     must win in both (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> judge = PairwiseComparisonEvaluator(ScriptedLLM(["A is better", "B is better"]))
+    >>> prefers_ada = lambda call: "A is better" if "Ada" in call.variables["response"] else "B is better"
+    >>> judge = PairwiseComparisonEvaluator(ScriptedLLM(prefers_ada))
     >>> judge.evaluate("Who?", "Ada Penrose.", second_response="Nobody.").score
     1.0
     """

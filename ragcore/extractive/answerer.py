@@ -1,37 +1,27 @@
-"""Answers without a language model: quotes the sentences that answer, with citations, and adds nothing.
+"""An LLM for the small tasks of scripts that have chosen none: it chooses, names, rewrites and judges by the
+engine that quotes. Answers to questions need no LLM; see `Quoter`.
 
-It ignores the wording of a prompt and answers by its task and its variables. It needs no server, gives the
-same answer every time, and cannot state anything that is not in the documents.
+It ignores the wording of a prompt, and replies by its task and its variables.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, islice
-from typing import Any, TypeVar
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
 
 from ragcore.embeddings.base import Embedder
 from ragcore.extractive import choices, fixed_replies
 from ragcore.extractive.conversation_summary import summarize_turns
-from ragcore.extractive.fixed_replies import (
-    best_replies,
-    closest_passages,
-    in_language_of,
-    is_closest,
-    is_refusal,
-    nothing_about,
-    without_heading,
-)
-from ragcore.extractive.follow_up import add_topic, remove_topic
+from ragcore.extractive.fixed_replies import best_replies, in_language_of
+from ragcore.extractive.follow_up import add_topic
 from ragcore.extractive.judge import Judge
-from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.question_generation import questions_in
-from ragcore.extractive.reader import MAX_QUOTED, Reader, Reading, candidates
-from ragcore.extractive.summary import summarize
-from ragcore.extractive.summary_requests import is_summary_request
+from ragcore.extractive.quoter import NAME, Answer, Quoter, in_pieces, outcome_of_reply
+from ragcore.extractive.reader import MAX_QUOTED, candidates
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import (
@@ -44,10 +34,9 @@ from ragcore.prompts.prompt import (
     Variables,
     as_text,
 )
-from ragcore.schema import ChatMessage, MessageRole, Outcome
+from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.key_phrases import keywords, rephrase, title
-from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes_in
-from ragcore.text.quotable_units import LISTED
+from ragcore.text.quotable_sentences import join_quotes
 from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
@@ -57,45 +46,27 @@ NO_MODEL = fixed_replies.NO_MODEL["en"]
 CANDIDATES_PER_QUESTION = 4  # candidates for each requested question
 MAX_KEYWORDS = 10  # by default
 
-_PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`text` with its citations. `outcome` is None if no passages were searched."""
-
-    text: str
-    outcome: Outcome | None
-
 
 class ExtractiveLLM(LLM):
     """An LLM that only quotes. Safe to share between threads.
 
     >>> from ragcore.embeddings.hashing import HashEmbedding
-    >>> llm = ExtractiveLLM(HashEmbedding())
-    >>> reading = llm.read("When did the office open?", [Passage("It is red. The office opened in 1998.", 1)])
-    >>> reading.outcome, [str(quote) for quote in reading.quotes]
-    ('answer', ['The office opened in 1998. [1]'])
+    >>> str(ExtractiveLLM(HashEmbedding()).complete("When did the office open?"))[:30]
+    'Without a language model I can'
     """
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._reader = Reader(embedder)
-        self._judge = Judge(self._reader)
+    def __init__(self, embedder: Embedder, quoter: Quoter | None = None) -> None:
+        """`quoter` is the engine, by default a new one with this embedder."""
+        self.quoter = quoter or Quoter(embedder)
+        self._reader = self.quoter.reader
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self._reader)
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
-
-    def read(self, query: str, passages: Sequence[Passage]) -> Reading:
-        """Reads the passages for the question. If a follow-up has no answer, it is read again without the
-        words in brackets: "What about the boat? (lead marketing)" as "What about the boat?"."""
-        question = remove_source_mentions(query)
-        reading = self._reader.read(question, passages)
-        alone = remove_topic(question)
-        if reading.outcome == "answer" or alone == question:
-            return reading
-        read_alone = self._reader.read(alone, passages)
-        return read_alone if read_alone.outcome == "answer" or reading.outcome == "nothing" else reading
+        return LLMMetadata(NAME, context_window=32_000, num_output=512)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
@@ -110,7 +81,7 @@ class ExtractiveLLM(LLM):
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
-        yield from _PIECE.findall(generation.text)
+        yield from in_pieces(generation.text)
         return generation
 
     def _reply(self, call: LLMCall) -> Answer | str:
@@ -119,20 +90,20 @@ class ExtractiveLLM(LLM):
         passages = _passages(variables.get("context_str", ()))
         match call.prompt.task:
             case Task.ANSWER:
-                return _in_form(call, self._respond(query, passages))
+                return _in_form(call, self.quoter.answer(query, passages))
+            case Task.CHAT if "context_str" in variables:
+                return self.quoter.answer(query, passages)
+            case Task.CHAT | Task.GENERATE:
+                return self.quoter.answer_without_passages(query)
             case Task.REFINE:
-                return _in_form(call, self._refine(query, as_text(variables["existing_answer"]), passages))
+                existing = as_text(variables["existing_answer"])
+                answer = Answer(existing, outcome_of_reply(existing))
+                return _in_form(call, self.quoter.refine(query, answer, passages))
             case Task.SUMMARIZE:
-                return _in_form(call, self._combine(query, passages))
+                return _in_form(call, self.quoter.summarize(query, passages))
             case Task.CONDENSE:
-                return add_topic(as_text(variables["question"]), _of(ChatMessage, variables["chat_history"]))
-            case Task.CHAT:
-                reads = "context_str" in variables
-                return (
-                    self._respond(query, passages) if reads else in_language_of(query, fixed_replies.NO_MODEL)
-                )
-            case Task.GENERATE:
-                return in_language_of(query, fixed_replies.NO_MODEL)
+                history = _of(ChatMessage, variables["chat_history"])
+                return add_topic(as_text(variables["question"]), history)
             case Task.JUDGE:
                 return self._verdict(call.prompt.name, query, variables, passages)
             case Task.ACT:
@@ -174,48 +145,6 @@ class ExtractiveLLM(LLM):
             case _:  # Task.REMEMBER
                 return summarize_turns(_of(ChatMessage, variables["chat_history"]))
 
-    def _respond(self, query: str, passages: Sequence[Passage]) -> Answer:
-        if is_summary_request(query):
-            return _summary(summarize(self._reader.vectors, query, passages))
-        return _answer(query, self.read(query, passages))
-
-    def _combine(self, query: str, passages: Sequence[Passage]) -> Answer:
-        # Passages without numbers, but with citations, are partial answers.
-        earlier = all(passage.number is None for passage in passages) and any(
-            quote.marks for quote in candidates(passages)
-        )
-        if query.strip() and not is_summary_request(query):
-            answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
-            if answers:
-                reading = self.read(query, answers)
-                return Answer(join_quotes(reading.quotes or reading.best_first[:MAX_QUOTED]), "answer")
-            quoted = [replace(passage, text=without_heading(passage.text)) for passage in passages]
-            return _answer(query, self.read(query, quoted))
-        return _summary(summarize(self._reader.vectors, query, passages, again=earlier))
-
-    def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> Answer:
-        quotes = quotes_in(without_heading(existing), number=None, passage=len(passages))
-        if not existing.strip() or (is_refusal(existing) and not is_closest(existing)):
-            return self._respond(query, passages)
-        before = Answer(existing, "closest" if is_refusal(existing) else "answer")
-        if is_summary_request(query):
-            new = summarize(self._reader.vectors, query, passages)
-            answer = _summary(
-                summarize(self._reader.vectors, query, [Passage(existing), Passage(new)], again=True)
-            )
-        else:
-            everything = distinct([*quotes, *candidates(passages)])
-            reading = self._reader.read_quotes(
-                remove_source_mentions(query), everything, [*(passage.relevance for passage in passages), 1.0]
-            )
-            if (reading.outcome, before.outcome) == ("answer", "closest") and reading.best_first[0] in quotes:
-                return before  # a closest passage is no answer only because another passage was read with it
-            answer = _answer(query, reading)
-        new_texts = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
-        worse = answer.outcome == "nothing" or (answer.outcome, before.outcome) == ("closest", "answer")
-        nothing_new = new_texts <= {quote.text for quote in quotes} and answer.outcome == before.outcome
-        return before if worse or nothing_new else answer
-
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """The heading or keywords of a passage. Of several passages or titles, the most central."""
         texts = [passage.text for passage in passages]
@@ -231,7 +160,8 @@ class ExtractiveLLM(LLM):
         tried = islice(
             questions_in("\n\n".join(passage.text for passage in passages)), CANDIDATES_PER_QUESTION * most
         )
-        answered = (question for question in tried if self.read(question, passages).outcome == "answer")
+        readings = ((question, self.quoter.quote(question, passages)) for question in tried)
+        answered = (question for question, reading in readings if reading.outcome == "answer")
         return "\n".join(islice(answered, most))
 
     def _verdict(self, kind: str, query: str, variables: Variables, passages: Sequence[Passage]) -> str:
@@ -291,16 +221,32 @@ class ExtractiveLLM(LLM):
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> Answer:
         """An answer from the results of tools: all sentences if they are few, and refusals unchanged."""
-        answers = [passage for passage in observed if not is_refusal(passage.text)]
+        replies = [(passage.text, outcome_of_reply(passage.text)) for passage in observed]
+        answers = [Passage(text) for text, outcome in replies if outcome == "answer"]
         if not answers and observed:
-            best = best_replies([passage.text for passage in observed], query)
-            return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
+            outcomes = {outcome for _text, outcome in replies}
+            best = "\n\n".join(best_replies(replies, query))
+            return Answer(best, "closest" if "closest" in outcomes else "nothing")
         quotes = candidates(answers)
         return (
             Answer(join_quotes(quotes), "answer")
             if 0 < len(quotes) <= MAX_QUOTED
-            else self._combine(query, answers)
+            else self.quoter.summarize(query, answers)
         )
+
+
+Writer: TypeAlias = LLM | Quoter
+"""What answers a question: a model that writes, or the engine that quotes."""
+
+
+def writer_of(llm: Writer) -> Writer:
+    """The engine itself in the place of an LLM that only quotes."""
+    return llm.quoter if isinstance(llm, ExtractiveLLM) else llm
+
+
+def as_llm(writer: Writer) -> LLM:
+    """The model; for the engine, an LLM for small tasks such as judging."""
+    return writer if isinstance(writer, LLM) else ExtractiveLLM(writer.reader.vectors.embedder, writer)
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
@@ -330,29 +276,3 @@ def _passages(value: Variable) -> list[Passage]:
     if isinstance(value, str):
         return [Passage(value)] if value else []
     return _of(Passage, value)
-
-
-def _answer(query: str, reading: Reading) -> Answer:
-    match reading.outcome:
-        case "answer":
-            return Answer(join_quotes(reading.quotes), "answer")
-        case "closest":
-            places = groupby(reading.quotes, lambda quote: quote.passage)
-            paragraphs = [_paragraph(list(quotes)) for _, quotes in places]
-            return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
-    return Answer(nothing_about(query), "nothing")
-
-
-def _paragraph(quotes: Sequence[Quote]) -> str:
-    """The quotes of one passage. What stands below another heading is no continuous text, so it begins a
-    line."""
-    text = ""
-    for _, below in groupby(quotes, lambda quote: quote.lead):
-        ends_with_list = LISTED.match(text.rpartition("\n")[2]) is not None
-        line = "\n\n" if ends_with_list else "  \n"
-        text += (line if text else "") + join_quotes(list(below))
-    return text
-
-
-def _summary(text: str) -> Answer:
-    return Answer(text, "nothing" if is_refusal(text) else "answer")

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ragcore.text.dates import MONTH_NAMES
 from ragcore.text.keywords import stem, words
 from ragcore.text.quotable_sentences import Quote
 
@@ -112,19 +113,13 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|semi|multi|inter|neo)-(\w{4,})", re.IGNORECASE)
-_MONTHS = """January Januar janvier enero, February Februar février febrero, March März mars marzo,
-April avril abril, May Mai mai mayo, June Juni juin junio, July Juli juillet julio, August août agosto,
-September septembre septiembre, October Oktober octobre octubre, November novembre noviembre,
-December Dezember décembre diciembre"""
 _DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles,
 Thursday Donnerstag jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado,
 Sunday Sonntag dimanche domingo"""
-_NAMES = {
-    name: (kind, number)
-    for kind, names_of_all in (("month", _MONTHS), ("day", _DAYS))
-    for number, names in enumerate(names_of_all.split(","), 1)
-    for name in names.split()
-}
+_NAMES = {name: ("day", number) for number, names in enumerate(_DAYS.split(","), 1) for name in names.split()}
+for _language in ("en", "de", "fr", "es"):
+    for _number, _month in enumerate(MONTH_NAMES[_language], 1):
+        _NAMES[_month.capitalize() if _language in ("en", "de") else _month] = ("month", _number)
 _NAME = re.compile(rf"\b({'|'.join(_NAMES)})s?\b(?! (?:I|we|you|he|she|it|they|one)\b)")
 _CHINESE = re.compile(r"(?<!\d)(1?\d)月")
 _YEAR = re.compile(r"(?<![\d.,])(1\d{3}|20\d\d)(?:[-–/](\d\d))?(?![\ds]|[.,]\d)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ragcore.schema import Outcome
 from ragcore.text.keywords import content_words, words
 from ragcore.text.language import SMALL_WORDS, language_of
 
@@ -93,13 +94,6 @@ _ALL = frozenset(
     for text in wordings.values()
 )
 _BEFORE_WORDS = tuple(text.partition("{words}")[0] for text in LOOKED_FOR.values())
-_EARLIER = (  # in conversations from before 2026
-    "I could not find this in your documents.",
-    "Ich konnte das in Ihren Dokumenten nicht finden.",
-    "No he encontrado esto en sus documentos.",
-    "Je n’ai pas trouvé cela dans vos documents.",
-    "我在您的文档中没有找到这方面的内容。",
-)
 _WORD = re.compile(r"[\w'’-]+")
 
 
@@ -146,23 +140,39 @@ def is_closest(text: str) -> bool:
     return without_heading(text) != text
 
 
-def best_replies(texts: Sequence[str], question: str = "") -> list[str]:
-    """The replies that answer; if none does, the closest passages below one heading, or else the first reply.
+def best_replies(replies: Sequence[tuple[str, Outcome]], question: str = "") -> list[str]:
+    """The texts of the replies that answer; if none does, the closest passages below one heading, or else the
+    first reply.
 
     Of the places of several replies with closest passages, those with most words of the question are taken.
 
-    >>> best_replies(["I found nothing about this in your documents.", "The rent is 900 euros. [2]"])
+    >>> best_replies([("I found nothing.", "nothing"), ("The rent is 900 euros. [2]", "answer")])
     ['The rent is 900 euros. [2]']
     """
-    if answers := [text for text in texts if not is_refusal(text)]:
+    if answers := [text for text, outcome in replies if outcome == "answer"]:
         return answers
-    closest = [text for text in texts if is_closest(text)]
+    closest = [text for text, outcome in replies if outcome == "closest"]
     if len(closest) < 2:
-        return closest or list(texts[:1])
-    heading = closest[0].lstrip().partition("\n\n")[0]
-    places = dict.fromkeys(place for text in closest for place in without_heading(text).split("\n\n"))
-    first, *others = sorted(places, key=lambda place: -shared_words(question, place))[:MAX_PLACES]
+        return closest or [text for text, _outcome in replies[:1]]
+    heading, first, *others = merge_closest(closest, question).split("\n\n")
     return [f"{heading}\n\n{first}", *others]
+
+
+def merge_closest(replies: Sequence[str], question: str) -> str:
+    """Several replies of `closest_passages` as one: the places with most words of the question, below one
+    heading. "" for none.
+
+    >>> merge_closest(["Closest passages:\\n\\nThe roof. [1]", "Closest passages:\\n\\nDogs. [2]"], "Dogs?")
+    'Closest passages:\\n\\nDogs. [2]\\n\\nThe roof. [1]'
+    """
+    if len(replies) < 2:
+        return "".join(replies)
+    places: dict[str, None] = {}
+    for reply in replies:
+        heading, _, quotes = reply.lstrip().partition("\n\n")
+        places.update(dict.fromkeys(quotes.split("\n\n")))
+    nearest = sorted(places, key=lambda place: -shared_words(question, place))[:MAX_PLACES]
+    return "\n\n".join([heading, *nearest])
 
 
 def shared_words(question: str, text: str) -> int:
@@ -175,6 +185,4 @@ def is_refusal(text: str) -> bool:
     text = text.strip()
     nothing = next((each for each in NOTHING_FOUND.values() if text.startswith(each)), "")
     says_nothing_about = "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
-    # alone, or above closest passages
-    is_earlier = text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)
-    return text in _ALL or is_closest(text) or says_nothing_about or is_earlier
+    return text in _ALL or is_closest(text) or says_nothing_about

@@ -7,7 +7,6 @@ context that it needs: a list its introduction, a sentence with "it" the one bef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress, groupby
@@ -21,7 +20,9 @@ from ragcore.extractive import features, weights
 from ragcore.extractive.closest_places import choose_places, likeliest_first
 from ragcore.extractive.contradictions import contradict
 from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.extractive.identifiers import has_identifier, identifiers, names_other
 from ragcore.extractive.languages.quantities import lacks_number
+from ragcore.extractive.rows import alike_rows, needs_all_rows, order_by_words
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
@@ -35,12 +36,12 @@ from ragcore.text.quotable_sentences import (
     quotes_in,
     with_lists,
 )
+from ragcore.text.turns import question_words
 
 MAX_QUOTED = 3  # sentences of an answer
 ANSWER_MARGIN = 4.0  # maximum difference of log odds between the best sentence of an answer and another one
 ITEM_MARGIN = 2.0  # the same if the best one is a row or a list item, because its neighbours are similar
 MAX_SECTION = 400  # characters below one heading, up to which all of it is quoted
-_BETWEEN_CELLS = re.compile(r"; | \| ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,14 @@ class Reader:
         )
         log_odds = self.log_odds(question, quotes, [relevance[quote.passage] for quote in quotes])
         fitted = self.weights
-        agreeing = np.where(contradict(question, quotes), -np.inf, log_odds)
-        if float(agreeing.max(initial=-np.inf)) >= fitted.answer:
-            best = int(agreeing.argmax())
+        contradicts, lacks = contradict(question, quotes), _lack_identifier(question, quotes)
+        agreeing = np.where(np.logical_or(contradicts, lacks), -np.inf, log_odds)
+        best = int(agreeing.argmax()) if len(quotes) else 0
+        if len(quotes) and agreeing[best] >= fitted.answer and not needs_all_rows(question, best, quotes):
             behind = ANSWER_MARGIN if quotes[best].bullet is None else ITEM_MARGIN
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
-            rows = _by_words(question, _by_passage(chosen, quotes), quotes)
+            rows = _replies(question, _by_passage(chosen, quotes), quotes)
+            rows = order_by_words(question, rows, quotes)
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         close = list(compress(quotes, log_odds >= fitted.closest))
         if self._is_any_close(question, close) or self._cannot_compare(question, quotes):
@@ -157,6 +160,15 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
     return _by_passage([row for row in order if log_odds[row] >= log_odds[order[0]] - behind], quotes)
 
 
+def _replies(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
+    """The rows without replies to other questions: to "When is it?" if another replies to "Where is it?"."""
+    sought = question_words(question)
+    asked = {row: question_words(quotes[row].lead if quotes[row].bullet == "=" else "") for row in rows}
+    if not any(sought & words for words in asked.values()):
+        return list(rows)
+    return [row for row, words in asked.items() if not words or sought & words]
+
+
 def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
     """The rows that were measured, without fragments unless the best is one."""
     order = [row for row in np.argsort(-log_odds, kind="stable").tolist() if np.isfinite(log_odds[row])]
@@ -184,46 +196,40 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
             if after.goes_on_as_list and introduces_list(after.text):
                 chosen[row + 1] = None
     quoted = with_lists(list(chosen), quotes)
-    alike = _alike(quoted)
+    alike = alike_rows(quoted)
     whole: list[Quote] = []
     for quote in quoted:
         first = all(quote.lead not in (other.lead, other.text) for other in whole)
-        if first and (_needs_heading(question, quote) or (quote in alike and quote.lead)):
+        is_alike = quote.lead and (quote in alike or _is_of_record(question, quote))
+        if first and (is_alike or _needs_heading(question, quote)):
             whole.append(quote.heading)
         whole.append(quote)
     return whole
 
 
-def _alike(quotes: Sequence[Quote]) -> list[Quote]:
-    """The rows of several tables, if two of them begin with the same cell, so that only the headings of their
-    tables tell them apart."""
-    rows = [quote for quote in quotes if quote.bullet == "|"]
-    cells = [_BETWEEN_CELLS.split(quote.text, maxsplit=1)[0] for quote in rows]
-    tables = {(cell, quote.passage, quote.lead) for cell, quote in zip(cells, rows, strict=True)}
-    return rows if len(tables) > len(set(cells)) else []
-
-
-def _by_words(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The rows of tables with most of the question's words first, those of one table together. Of several
-    tables, without rows that have only some of these words of another row. Other rows stay in order."""
-    if any(quotes[row].bullet != "|" for row in rows):
-        return list(rows)
-    own = set(content_words(question))
-    shared = {row: own & set(content_words(quotes[row].read_with_lead)) for row in rows}
-    tables: dict[tuple[int, str], list[int]] = {}
-    for row in sorted(rows, key=lambda row: -len(shared[row])):
-        tables.setdefault((quotes[row].passage, quotes[row].lead), []).append(row)
-    return [
-        row
-        for table in tables.values()
-        for row in table
-        if len(tables) == 1 or not any(shared[row] < shared[other] for other in table)
-    ]
+def _lack_identifier(question: str, quotes: Sequence[Quote]) -> list[bool]:
+    """For each quote, whether its passage and its document's name lack an identifier of the question, or its
+    heading has another one, so that it is about another one."""
+    sought = identifiers(question)
+    if not sought:
+        return [False] * len(quotes)
+    texts: dict[int, str] = {}
+    for quote in quotes:
+        texts[quote.passage] = f"{texts.get(quote.passage, quote.document)}\n{quote.read_with_lead}"
+    lacking = {
+        passage: not all(has_identifier(each, text) for each in sought) for passage, text in texts.items()
+    }
+    return [lacking[quote.passage] or names_other(question, quote.lead) for quote in quotes]
 
 
 def _follows(row: int, quotes: Sequence[Quote]) -> bool:
     """Whether the row before it is of the same passage."""
     return row > 0 and quotes[row - 1].passage == quotes[row].passage
+
+
+def _is_of_record(question: str, quote: Quote) -> bool:
+    """Whether it is a line of the record that the question names: "Total: 20 euro" below "Invoice 17"."""
+    return quote.bullet == "=" and any(has_identifier(named, quote.lead) for named in identifiers(question))
 
 
 def _needs_heading(question: str, quote: Quote) -> bool:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
 from ragcore.schema import Vector, Vectors
-from ragcore.text.keywords import STOP_WORDS, WITHOUT_SPACES, content_words, stem
+from ragcore.text.keywords import STOP_WORDS, WITHOUT_SPACES, content_words, stems
 
 MAX_CACHED = 2048  # sentences; about 27 MB, of which 24 are their words
 
@@ -158,7 +158,7 @@ def mean_cosine(words: Words, others: Sequence[Words]) -> float:
 
 def words_of(tokens: Tokens) -> Words:
     """The vector of a word is the mean of its tokens; in a script without spaces each token is a word."""
-    stems: list[str] = []
+    found: list[str] = []
     vectors: list[npt.NDArray[np.float32]] = []
     starts = [start for start, _ in tokens.places]
     for word in _WORD.finditer(tokens.text):
@@ -168,9 +168,9 @@ def words_of(tokens: Tokens) -> Words:
         own = [at for at in range(first, last) if tokens.places[at][0] < tokens.places[at][1] <= word.end()]
         for at in [[each] for each in own] if _UNSPACED.search(word.group()) else [own] if own else []:
             mean = tokens.rows[at].mean(axis=0)
-            stems.append(stem(tokens.text[tokens.places[at[0]][0] : tokens.places[at[-1]][1]]))
+            found.append(tokens.text[tokens.places[at[0]][0] : tokens.places[at[-1]][1]])
             vectors.append(mean / max(float(np.linalg.norm(mean)), 1e-9))
-    return Words(tuple(stems), np.array(vectors, np.float16).reshape(len(stems), tokens.rows.shape[1]))
+    return Words(stems(found), np.array(vectors, np.float16).reshape(len(found), tokens.rows.shape[1]))
 
 
 def exact_words(text: str) -> Words:

@@ -105,7 +105,7 @@ def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
     for passage in passages:
         notes, text = split_notes(passage.text)
         name, below = notes.get(GROUP, document_of(passage.source)), notes.get(DOCUMENTS_OF_GROUP, "")
-        heading = "\n".join(filter(None, [heading_of(name), _escape(below)]))
+        heading = "\n".join(filter(None, [heading_of(name), escape_name(below)]))
         headings.setdefault(heading, []).append(replace(passage, text=text))
         if TABLE in notes:
             tables[heading] = notes[TABLE]
@@ -158,10 +158,10 @@ def heading_of(name: str) -> str:
     >>> print(heading_of("notes [1].txt"))
     **notes \\[1\\].txt**
     """
-    return f"**{_escape(name)}**" if name else ""
+    return f"**{escape_name(name)}**" if name else ""
 
 
-def _escape(name: str) -> str:
+def escape_name(name: str) -> str:
     """A name in Markdown: a [1] in the name of a file is no citation."""
     return _MARKDOWN.sub(r"\\\1", name)
 

@@ -6,12 +6,6 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.indices.base import BaseIndex
-    from ragcore.indices.document_summary.index import DocumentSummaryIndex
-    from ragcore.indices.keyword_table.index import (
-        KeywordTableIndex,
-        RAKEKeywordTableIndex,
-        SimpleKeywordTableIndex,
-    )
     from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
     from ragcore.indices.summary.index import SummaryIndex
     from ragcore.indices.tree.index import TreeIndex

@@ -11,11 +11,8 @@ from ragcore.indices.options import ServiceOptions
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
-_HOMES = {
-    "document_summary": "ragcore.indices.document_summary.index:DocumentSummaryIndex",
-    "keyword_table": "ragcore.indices.keyword_table.index:KeywordTableIndex",
-    "rake_keyword_table": "ragcore.indices.keyword_table.index:RAKEKeywordTableIndex",
-    "simple_keyword_table": "ragcore.indices.keyword_table.index:SimpleKeywordTableIndex",
+# the module and name of the class of each kind; `ragcore.llamaindex` adds its own
+KINDS = {
     "summary": "ragcore.indices.summary.index:SummaryIndex",
     "tree": "ragcore.indices.tree.index:TreeIndex",
     "vector_store": "ragcore.indices.vector:VectorStoreIndex",
@@ -77,6 +74,11 @@ def load_indices_from_storage(
 
 
 def _class_of(record: IndexRecord) -> type[BaseIndex]:
-    module, name = _HOMES[record.kind].split(":")
+    if record.kind not in KINDS:
+        raise ValueError(
+            f"the index {record.index_id!r} is of the kind {record.kind!r}; load it with "
+            "ragcore.llamaindex.load_index_from_storage"
+        )
+    module, name = KINDS[record.kind].split(":")
     kind: type[BaseIndex] = getattr(import_module(module), name)
     return kind

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
     from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor
-    from ragcore.response_synthesizers.synthesizer import Synthesizer
+    from ragcore.response_synthesizers.base import AnySynthesizer
     from ragcore.schema import TextNode
     from ragcore.settings import Transformation
     from ragcore.storage.index_store import IndexRecord
@@ -49,7 +49,7 @@ class QueryEngineOptions(TypedDict, total=False):
     simple_template: Wording | None
     node_postprocessors: Sequence[NodePostprocessor]
     output_cls: type[BaseModel] | None
-    response_synthesizer: Synthesizer | None
+    response_synthesizer: AnySynthesizer | None
     use_async: bool
     streaming: bool
     verbose: bool

@@ -16,8 +16,8 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from typing import Any, Literal, TypeAlias, cast
 
 from ragcore.concurrency import in_order
@@ -25,7 +25,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.ingestion.cache import IngestionCache
 from ragcore.ingestion.fingerprint import fingerprint
 from ragcore.observe import span
-from ragcore.schema import Document, IndexNode, MetadataMode, TextNode, Vector
+from ragcore.schema import Document, IndexNode, Metadata, MetadataMode, TextNode, Value, Vector
 from ragcore.settings import Transformation
 from ragcore.vector_stores.node_json import decode_item, encode_item
 
@@ -104,37 +104,60 @@ def run_transformations(
     return items
 
 
+@dataclass(slots=True)
+class _Group:
+    """Passages that a step receives together, and its result for them once it is known."""
+
+    items: list[Item]
+    result: list[Item] | None = None
+
+
 def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, workers: int) -> list[Item]:
     scope = works_on(step)
+    groups = [_Group(members) for members in _groups(items, scope)]
     key = None if cache is None else fingerprint(step)
-    known = _Known(step, key, cache) if cache is not None and key is not None else None
-    groups = list(_groups(items, scope))
-    results: dict[int, list[Item]] = {}
+    if cache is None or key is None:
+        _compute(step, groups, scope, workers)
+    else:
+        results = _CachedResults(step, key, cache)
+        results.look_up(groups)
+        # Equal groups are computed once. The others then find the result in the cache, except a result that
+        # contains ids, which is computed for each.
+        _compute(step, results.distinct(_missing(groups)), scope, workers, results)
+        results.look_up(_missing(groups))
+        _compute(step, _missing(groups), scope, workers, results)
+    made: list[Item] = []
+    for group in groups:
+        made += group.result or []
+    return made
 
-    def missing_places() -> list[int]:
-        return [place for place in range(len(groups)) if place not in results]
 
-    def compute(places: Sequence[int]) -> None:
-        share = [groups[place] for place in places]
-        computed = _call(step, share, scope)
-        if known:
-            known.add(share, computed)
-        results.update(zip(places, computed, strict=True))
+def _missing(groups: Sequence[_Group]) -> list[_Group]:
+    return [group for group in groups if group.result is None]
 
-    def compute_all(places: Sequence[int]) -> None:
-        shares = _shares(places, workers) if scope == "node" else [[place] for place in places]
-        if workers > 1:
-            in_order(compute, shares, workers=workers)
-        else:
-            for share in shares:
-                compute(share)
 
-    if known:
-        results.update(known.results(missing_places(), groups))
-        compute_all(known.distinct(missing_places(), groups))  # equal groups are computed once,
-        results.update(known.results(missing_places(), groups))  # and then looked up
-    compute_all(missing_places())
-    return [item for place in range(len(groups)) for item in results[place]]
+def _compute(
+    step: Transformation,
+    groups: Sequence[_Group],
+    scope: Scope,
+    workers: int,
+    cached_results: _CachedResults | None = None,
+) -> None:
+    """Sets the result of each group, and adds it to the cached ones."""
+
+    def compute_share(share: Sequence[_Group]) -> None:
+        results = _call(step, [group.items for group in share], scope)
+        if cached_results is not None:
+            cached_results.add(share, results)
+        for group, result in zip(share, results, strict=True):
+            group.result = result
+
+    shares = _shares(groups, scope, workers)
+    if workers > 1:
+        in_order(compute_share, shares, workers=workers)
+    else:
+        for share in shares:
+            compute_share(share)
 
 
 def works_on(step: Transformation) -> Scope:
@@ -163,10 +186,10 @@ def _groups(items: Sequence[Item], scope: Scope) -> Iterator[list[Item]]:
 
 
 def _by_document(items: Sequence[Item]) -> list[Item]:
-    place: dict[str | None, int] = {}
+    by_document: dict[str | None, list[Item]] = {}
     for item in items:
-        place.setdefault(document_id(item), len(place))
-    return sorted(items, key=lambda item: place[document_id(item)])  # stable
+        by_document.setdefault(document_id(item), []).append(item)
+    return list(chain.from_iterable(by_document.values()))
 
 
 def document_id(item: Item) -> str | None:
@@ -175,10 +198,13 @@ def document_id(item: Item) -> str | None:
     return item.id_ if isinstance(item, Document) else item.ref_doc_id
 
 
-def _shares(places: Sequence[int], count: int) -> list[Sequence[int]]:
-    """At most `count` shares of about the same length, in order."""
-    size = -(-len(places) // count)
-    return [places[first : first + size] for first in range(0, len(places), size)] if places else []
+def _shares(groups: Sequence[_Group], scope: Scope, count: int) -> list[Sequence[_Group]]:
+    """The groups of each call of a step: one, or for single passages at most `count` shares of about the same
+    length."""
+    size = 1
+    if scope == "node" and groups:
+        size = -(-len(groups) // count)  # rounded up
+    return [groups[first : first + size] for first in range(0, len(groups), size)]
 
 
 def _title(step: Transformation) -> str:
@@ -186,7 +212,7 @@ def _title(step: Transformation) -> str:
     return str(getattr(named, "__name__", type(named).__name__))
 
 
-class _Known:
+class _CachedResults:
     """The cached results of one step. The key contains the ids only if the result does."""
 
     def __init__(self, step: Transformation, fingerprint: str, cache: IngestionCache) -> None:
@@ -194,35 +220,42 @@ class _Known:
         self._cache = cache
         self._sees: Callable[[Item], object] = getattr(step, "sees", _all_but_ids)
 
-    def results(self, places: Sequence[int], groups: Sequence[list[Item]]) -> dict[int, list[Item]]:
-        keys = [(self._key(groups[place]), self._key(groups[place], with_ids=True)) for place in places]
-        cached = self._cache.get([key for pair in keys for key in pair])
-        results: dict[int, list[Item]] = {}
-        for place, (edits, whole) in zip(places, keys, strict=True):
-            if edits in cached:
-                pairs = zip(groups[place], json.loads(cached[edits]), strict=True)
-                results[place] = [_apply(item, edit) for item, edit in pairs]
-            elif whole in cached:
-                results[place] = [_read(text) for text in json.loads(cached[whole])]
-        return results
+    def look_up(self, groups: Sequence[_Group]) -> None:
+        """Sets the result of each group that has a cached one."""
+        keys = []
+        for group in groups:
+            keys += [self._key(group.items), self._key(group.items, with_ids=True)]
+        cached = self._cache.get(keys)
+        for group, edits_key, whole_key in zip(groups, keys[::2], keys[1::2], strict=True):
+            if edits_key in cached:
+                edits = json.loads(cached[edits_key])
+                group.result = [_apply(item, edit) for item, edit in zip(group.items, edits, strict=True)]
+            elif whole_key in cached:
+                group.result = [_read(text) for text in json.loads(cached[whole_key])]
 
-    def distinct(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:
-        """The first place of each group among those that are equal without ids."""
-        first = {self._key(groups[place]): place for place in reversed(places)}
-        return sorted(first.values())
+    def distinct(self, groups: Sequence[_Group]) -> list[_Group]:
+        """The first of each set of groups that are equal without ids."""
+        first: dict[str, _Group] = {}
+        for group in groups:
+            first.setdefault(self._key(group.items), group)
+        return list(first.values())
 
-    def add(self, groups: Sequence[list[Item]], results: Sequence[list[Item]]) -> None:
+    def add(self, groups: Sequence[_Group], results: Sequence[list[Item]]) -> None:
         entries: dict[str, str] = {}
         for group, result in zip(groups, results, strict=True):
-            edits = _edits(group, result)
+            edits = _edits(group.items, result)
             if edits is not None:
-                entries[self._key(group)] = json.dumps(edits)
+                entries[self._key(group.items)] = json.dumps(edits)
             elif not any(isinstance(item, IndexNode) for item in result):  # its object has no JSON form
-                entries[self._key(group, with_ids=True)] = json.dumps([_to_json(item) for item in result])
+                entries[self._key(group.items, with_ids=True)] = json.dumps(
+                    [_to_json(item) for item in result]
+                )
         self._cache.put(entries)
 
-    def _key(self, group: Sequence[Item], *, with_ids: bool = False) -> str:
-        seen = [[self._sees(item), _ids(item)] if with_ids else self._sees(item) for item in group]
+    def _key(self, items: Sequence[Item], *, with_ids: bool = False) -> str:
+        seen: list[object] = []
+        for item in items:
+            seen.append([self._sees(item), _ids(item)] if with_ids else self._sees(item))
         text = json.dumps([self._fingerprint, with_ids, seen], ensure_ascii=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -249,35 +282,51 @@ def _ids(item: Item) -> list[object]:
     return [getattr(item, name, None) for name in _ID_FIELDS]
 
 
-def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]] | None:
+def _edits(items: Sequence[Item], results: Sequence[Item]) -> list[dict[str, Any]] | None:
     """The changes of each passage; None if passages were added or removed, or contain ids."""
-    if len(before) != len(after):
+    if len(items) != len(results):
         return None
-    edits: list[dict[str, Any]] = []
-    for old, new in zip(before, after, strict=True):
-        fixed = ("template", "related", *_PLACES)
-        if type(old) is not type(new) or isinstance(new, IndexNode) or _ids(old) != _ids(new):
+    edits = []
+    for item, result in zip(items, results, strict=True):
+        edit = _edit(item, result)
+        if edit is None:
             return None
-        if any(getattr(old, name, None) != getattr(new, name, None) for name in fixed):
-            return None
-        edit = {name: getattr(new, name) for name in _EDITABLE if getattr(new, name) != getattr(old, name)}
-        if new.metadata != old.metadata:
-            added = {
-                key: value
-                for key, value in new.metadata.items()
-                if key not in old.metadata or old.metadata[key] != value
-            }
-            if any(value in (old.id_, document_id(old)) for value in added.values() if value is not None):
-                return None
-            edit |= {"metadata": added, "without": [key for key in old.metadata if key not in new.metadata]}
-            if [*_metadata(old, edit)] != [*new.metadata]:  # the order of keys is part of the text
-                return None
-        if isinstance(new, TextNode) and isinstance(old, TextNode):
-            vector = _pack_vector(new.embedding)
-            if vector != _pack_vector(old.embedding):
-                edit["embedding"] = vector
         edits.append(edit)
     return edits
+
+
+def _edit(item: Item, result: Item) -> dict[str, Any] | None:
+    if type(item) is not type(result) or isinstance(result, IndexNode) or _ids(item) != _ids(result):
+        return None
+    for name in ("template", "related", *_PLACES):
+        if getattr(item, name, None) != getattr(result, name, None):
+            return None
+    edit: dict[str, Any] = {}
+    for name in _EDITABLE:
+        if getattr(result, name) != getattr(item, name):
+            edit[name] = getattr(result, name)
+    if result.metadata != item.metadata:
+        added = _added(item.metadata, result.metadata)
+        if item.id_ in added.values() or (document_id(item) or item.id_) in added.values():
+            return None
+        edit["metadata"] = added
+        edit["without"] = [key for key in item.metadata if key not in result.metadata]
+        if list(_metadata(item, edit)) != list(result.metadata):  # the order of keys is part of the text
+            return None
+    if isinstance(item, TextNode) and isinstance(result, TextNode):
+        vector = _pack_vector(result.embedding)
+        if vector != _pack_vector(item.embedding):
+            edit["embedding"] = vector
+    return edit
+
+
+def _added(metadata: Metadata, changed: Metadata) -> dict[str, Value]:
+    """The entries of `changed` that are new or have another value."""
+    added = {}
+    for key, value in changed.items():
+        if key not in metadata or metadata[key] != value:
+            added[key] = value
+    return added
 
 
 def _apply(item: Item, edit: dict[str, Any]) -> Item:
@@ -290,10 +339,8 @@ def _apply(item: Item, edit: dict[str, Any]) -> Item:
 
 
 def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **{key: value for key, value in item.metadata.items() if key not in edit["without"]},
-        **edit["metadata"],
-    }
+    kept = {key: value for key, value in item.metadata.items() if key not in edit["without"]}
+    return {**kept, **edit["metadata"]}
 
 
 def _to_json(item: Item) -> list[str | None]:

@@ -1,9 +1,7 @@
 """The interface of a language model: a call goes in, an answer comes out, whole or in pieces, and the trace
 records both.
 
-A call is a prompt with typed variables, not a string. A model behind a server gets the rendered messages; the
-extractive reader ignores the wording and answers from the variables. The caller need not know which of them
-it is.
+A call is a prompt with typed variables, not a string. A model behind a server gets the rendered messages.
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ class LLMMetadata:
     context_window: int = 8192
     num_output: int = 768
     is_function_calling_model: bool = False
-    is_extractive: bool = False  # quotes passages, writes nothing of its own
 
     @property
     def is_chat_model(self) -> bool:

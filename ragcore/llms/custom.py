@@ -7,11 +7,10 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TypeAlias
 
-from ragcore.components import Fields
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.prompts.wording import MESSAGES
-from ragcore.schema import CompletionResponse, MessageRole
+from ragcore.schema import CompletionResponse, Fields, MessageRole
 
 CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
 """The type of `stream_complete`."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-from ragcore.content_blocks import ImageBlock
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.http_client import Exchange, mark_end, ollama_server
@@ -162,9 +161,9 @@ _ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant", Mess
 def _wire_format(message: RenderedMessage) -> dict[str, Any]:
     extra = message.additional_kwargs
     wire: dict[str, Any] = {"role": _ROLES.get(message.role, message.role.value), "content": message.content}
-    images = [block for block in message.blocks if isinstance(block, ImageBlock)]
+    images = [image for block in message.blocks if (image := block.as_ollama_image()) is not None]
     if images:
-        wire["images"] = [image.resolve_image(as_base64=True).getvalue().decode() for image in images]
+        wire["images"] = images
     if wire["role"] == "tool" and (name := message.name or extra.get("name")):
         wire["tool_name"] = name
     if calls := calls_of(extra):

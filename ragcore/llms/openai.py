@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any, TypedDict, Unpack
 
-from ragcore.content_blocks import has_media, in_openai_format
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.http_client import Exchange, ModelServer, events, mark_end, objects
@@ -26,6 +25,7 @@ from ragcore.llms.speed import Timings
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
+from ragcore.schema.content_blocks import in_openai_format
 
 _OPTIONAL = frozenset(
     (
@@ -340,9 +340,10 @@ def _wire_format(message: RenderedMessage) -> dict[str, Any]:
     name = message.name or extra.get("name")
     call_id = extra.get("tool_call_id")
     is_tool = message.role is MessageRole.TOOL or (message.role is MessageRole.FUNCTION and call_id)
+    parts = in_openai_format(message.blocks)
     wire: dict[str, Any] = {
         "role": "tool" if is_tool else _ROLES.get(message.role, message.role.value),
-        "content": in_openai_format(message.blocks) if has_media(message.blocks) else message.content,
+        "content": message.content if all(part["type"] == "text" for part in parts) else parts,
     }
     if name:
         wire["name"] = name

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragcore.concurrency import awaitable, awaitable_stream
-from ragcore.content_blocks import ToolCallBlock
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.tool_call import ToolCall
 from ragcore.schema import ChatMessage, ChatResponse, MessageRole
+from ragcore.schema.content_blocks import ToolCallBlock
 from ragcore.text.json_replies import parse_loose_json
 from ragcore.tools import BaseTool, ToolOutput, ToolSelection, as_tools, run_tool
 

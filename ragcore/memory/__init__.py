@@ -5,15 +5,6 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.memory.blocks import (
-        BaseMemoryBlock,
-        FactExtractionMemoryBlock,
-        InsertMethod,
-        Memory,
-        StaticMemoryBlock,
-        VectorMemoryBlock,
-    )
-    from ragcore.memory.chat_memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
-    from ragcore.memory.vector_memory import SimpleComposableMemory, VectorMemory
+    from ragcore.memory.chat_memory import ChatMemoryBuffer
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

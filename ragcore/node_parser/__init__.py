@@ -6,7 +6,6 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.node_parser.base import NodeParser
-    from ragcore.node_parser.code import CodeSplitter
     from ragcore.node_parser.hierarchical import HierarchicalNodeParser
     from ragcore.node_parser.html import HTMLNodeParser
     from ragcore.node_parser.json import JSONNodeParser
@@ -18,11 +17,8 @@ if TYPE_CHECKING:
         get_leaf_nodes,
         get_root_nodes,
     )
-    from ragcore.node_parser.semantic import SemanticSplitterNodeParser
     from ragcore.node_parser.sentence import SentenceSplitter, SimpleNodeParser
-    from ragcore.node_parser.sentence_window import SentenceWindowNodeParser
     from ragcore.node_parser.simple_file import SimpleFileNodeParser
-    from ragcore.node_parser.text_splitter import LangchainNodeParser
     from ragcore.node_parser.token import TokenTextSplitter
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -6,14 +6,22 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
-from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
 from ragcore.node_parser.node_building import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
 
 logger = logging.getLogger(__name__)
+
+Class = TypeVar("Class")
+
+
+class SameAsConstructor:
+    """A `from_defaults` with the arguments of the constructor."""
+
+    def __get__(self, instance: object, owner: type[Class]) -> type[Class]:
+        return owner
 
 
 class NodeOptions(TypedDict, total=False):

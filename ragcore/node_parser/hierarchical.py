@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence, Sized
 from itertools import pairwise
 
-from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
+from ragcore.node_parser.base import SameAsConstructor
 from ragcore.node_parser.node_building import link_neighbours, nodes_from_cuts
 from ragcore.node_parser.node_tree import NodeTree
 from ragcore.node_parser.sentence import SentenceSplitter

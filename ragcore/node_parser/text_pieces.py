@@ -81,6 +81,7 @@ def is_lead(piece: str) -> bool:
 
 
 LEAD_WORDS = 14
+MAX_LEADS = 4  # in a row
 _LEAD = re.compile(r"[^\n|;]*[^\s.!…:,|;。！]")
 
 
@@ -98,7 +99,8 @@ def chunk_spans(
     A span that is too long is cut with the coarsest cutter that makes it fit. Each chunk begins with as many
     whole pieces from the end of the previous chunk as fit in `overlap` tokens, or fewer if the next piece
     would not fit after them. A single character of more than `size` tokens is a chunk. A piece for which
-    `stays_with_next` is true ends a chunk only if it is the whole chunk.
+    `stays_with_next` is true ends a chunk only after more than MAX_LEADS such pieces, or if the chunk has no
+    others.
     """
     if not text or text.isspace():
         return []
@@ -207,6 +209,16 @@ def _is_within_character(text: str, start: int, place: int) -> bool:
     )
 
 
+def _leads(ruler: _Ruler, pieces: Sequence[_Piece], stays_with_next: Callable[[str], bool]) -> int:
+    """How many pieces at the end belong to what follows: none of many short lines, as in a chat."""
+    for count, (start, end, _) in enumerate(reversed(pieces)):
+        if count > MAX_LEADS:
+            break
+        if not stays_with_next(ruler.text[start:end]):
+            return count
+    return 0
+
+
 def _pack(
     ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None
 ) -> Iterator[Span]:
@@ -226,11 +238,8 @@ def _pack(
                 first += 1
             else:
                 last -= 1
-        while stays_with_next and fresh < last - 1 < len(pieces) - 1:
-            start, end, _ = pieces[last - 1]
-            if not stays_with_next(ruler.text[start:end]):
-                break
-            last -= 1
+        if stays_with_next and last < len(pieces):
+            last -= _leads(ruler, pieces[fresh:last], stays_with_next)
         yield pieces[first][0], pieces[last - 1][1]
         floor, first, fresh = first, last, last
         # A piece within a word may have no tokens of its own; without overlap it is not repeated either.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence, Sized
-from typing import Any, Unpack
+from typing import Unpack
 
 from ragcore.node_parser.base import NodeOptions, NodeParser
 from ragcore.node_parser.node_building import Cut
 from ragcore.node_parser.text_pieces import Cutter, Span, chunk_spans, is_lead
-from ragcore.schema import Document, MetadataMode, TextNode, metadata_text
+from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -87,10 +87,10 @@ class TokenSplitter(NodeParser):
         A subclass with its own `split_text` decides where chunks begin and end.
         """
         if type(self).split_text is not _split_text:
-            return _places(source.text, self.split_text(source.text))
+            return locate_pieces(source.text, self.split_text(source.text))
         room = self.chunk_size
         if self.include_metadata and source.metadata:
-            heads = [metadata_text(source, mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
+            heads = [source.get_metadata_str(mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
             room = self._room_beside(heads, f"The metadata of document {source.id_!r}")
         if room < min(MIN_ROOM, self.chunk_size):
             logger.warning(
@@ -116,32 +116,7 @@ class TokenSplitter(NodeParser):
 _split_text = TokenSplitter.split_text
 
 
-def truncate_text(text: str, text_splitter: TokenSplitter) -> str:
-    """The first chunk of the text."""
-    return text_splitter.split_text(text)[0]
-
-
-class LangchainNodeParser(NodeParser):
-    """A splitter of LangChain, or any object with `split_text(text)`. ValueError if it gives what is not in
-    the text.
-
-    >>> class Lines:
-    ...     def split_text(self, text):
-    ...         return text.splitlines()
-    >>> parser = LangchainNodeParser(Lines())
-    >>> [node.text for node in parser.get_nodes_from_documents([Document("First.\\nSecond.")])]
-    ['First.', 'Second.']
-    """
-
-    def __init__(self, lc_splitter: Any, **options: Unpack[NodeOptions]) -> None:
-        super().__init__(**options)
-        self._splitter = lc_splitter
-
-    def cuts(self, source: Document | TextNode) -> list[Cut]:
-        return _places(source.text, self._splitter.split_text(source.text))
-
-
-def _places(text: str, pieces: Sequence[str]) -> list[Cut]:
+def locate_pieces(text: str, pieces: Sequence[str]) -> list[Cut]:
     """Where the pieces are, which may overlap. ValueError for one that is not in the text."""
     cuts: list[Cut] = []
     after = 0

@@ -9,14 +9,7 @@ if TYPE_CHECKING:
     from ragcore.postprocessor.keyword import KeywordNodePostprocessor
     from ragcore.postprocessor.llm_rerank import LLMRerank, RankGPTRerank, StructuredLLMRerank
     from ragcore.postprocessor.metadata_replacement import MetadataReplacementPostProcessor
-    from ragcore.postprocessor.optimizer import SentenceEmbeddingOptimizer
-    from ragcore.postprocessor.pii import PIINodePostprocessor
-    from ragcore.postprocessor.prev_next import AutoPrevNextNodePostprocessor, PrevNextNodePostprocessor
-    from ragcore.postprocessor.recency import (
-        EmbeddingRecencyPostprocessor,
-        FixedRecencyPostprocessor,
-        TimeWeightedPostprocessor,
-    )
+    from ragcore.postprocessor.prev_next import PrevNextNodePostprocessor
     from ragcore.postprocessor.reorder import LongContextReorder
     from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
     from ragcore.postprocessor.similarity import SimilarityPostprocessor

@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ragcore.components import Fields
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.prompts.mixin import PromptMixin
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.schema import Fields, NodeWithScore, QueryBundle
 
 
 class BaseNodePostprocessor(Fields, PromptMixin, ABC):

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.context_window import shorten_texts
-from ragcore.observe import span
-from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
-from ragcore.prompts.prompt import Passage, Variables
-from ragcore.prompts.templates import Wording, replace_prompt
-from ragcore.prompts.wording import NEIGHBOUR
+from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.settings import services
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
 
@@ -47,71 +39,24 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
     ) -> None:
         if mode not in ("next", "previous", "both"):
             raise ValueError(f"mode must be next, previous or both, not {mode!r}")
-        self._read = _reader_of(docstore)
+        self._read = reader_of(docstore)
         self._count = num_nodes
         self._mode = mode
 
     def _postprocess_nodes(
         self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
     ) -> list[NodeWithScore]:
-        return _add_neighbours([(hit, self._mode) for hit in nodes], self._count, self._read)
+        return add_neighbours([(hit, self._mode) for hit in nodes], self._count, self._read)
 
 
-class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
-    """As PrevNextNodePostprocessor; a model chooses the side of each passage in one call, or none.
-
-    A passage that is too long for the call loses its end in it, which the span "choose" notes.
-
-    >>> from ragcore.llms import ScriptedLLM
-    >>> from ragcore.storage import SimpleDocumentStore
-    >>> nodes = [TextNode("First.", "n1", next_id="n2"), TextNode("Second.", "n2", prev_id="n1")]
-    >>> docstore = SimpleDocumentStore()
-    >>> docstore.add_documents(nodes)
-    >>> postprocessor = AutoPrevNextNodePostprocessor(docstore, ScriptedLLM(["previous"]))
-    >>> [hit.text for hit in postprocessor.postprocess_nodes([NodeWithScore(nodes[1])], query_str="Why?")]
-    ['First.', 'Second.']
-    """
-
-    prompt_attributes: ClassVar = {"prompt": "_prompt"}
-
-    def __init__(
-        self,
-        docstore: Store | DocumentStore,
-        llm: LLM | None = None,
-        num_nodes: int = 1,
-        prompt: Wording = NEIGHBOUR,
-    ) -> None:
-        self._read = _reader_of(docstore)
-        self._llm = services(llm).llm
-        self._count = num_nodes
-        self._prompt = replace_prompt(NEIGHBOUR, prompt, self._llm)
-
-    def _postprocess_nodes(
-        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
-    ) -> list[NodeWithScore]:
-        question = question_of(query_bundle)
-        return _add_neighbours([(hit, self._side(hit, question)) for hit in nodes], self._count, self._read)
-
-    def _side(self, hit: NodeWithScore, question: str) -> Direction:
-        with span("choose", texts=1) as step:
-            (text,) = shorten_texts(
-                self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step
-            )
-            variables: Variables = {"context_str": (Passage(text),), "query_str": question}
-            reply = self._llm.generate(LLMCall(self._prompt, variables)).text
-        named = re.search(r"\b(previous|next|none)\b", reply.lower())
-        sides: dict[str, Direction] = {"previous": "previous", "next": "next"}
-        return sides.get(named[1], "none") if named else "none"
-
-
-def _reader_of(source: Store | DocumentStore) -> Read:
+def reader_of(source: Store | DocumentStore) -> Read:
     """A function that reads passages by their ids, without those that no longer exist."""
     if isinstance(source, DocumentStore):
         return lambda ids: source.get_nodes(ids, raise_error=False)
     return source.nodes
 
 
-def _add_neighbours(
+def add_neighbours(
     pairs: Sequence[tuple[NodeWithScore, Direction]], count: int, read: Read
 ) -> list[NodeWithScore]:
     """The passages and up to `count` in the direction of each, in reading order, each once. An added one has

@@ -33,42 +33,54 @@ class PromptMixin:
 
     def get_prompts(self) -> PromptDictType:
         """The current prompts. ValueError if the name of a prompt or a part contains a colon."""
-        own, parts = self._get_prompts(), self._get_prompt_modules()
-        if wrong := [name for name in (*own, *parts) if ":" in name]:
-            raise ValueError(
-                f"the name {wrong[0]!r} of a prompt contains a colon, which separates a part from its prompt"
-            )
-        of_parts = {
-            f"{name}:{key}": prompt
-            for name, part in parts.items()
-            for key, prompt in part.get_prompts().items()
-        }
-        return {**own, **of_parts}
+        prompts = dict(self._get_prompts())
+        parts = self._get_prompt_modules()
+        for name in (*prompts, *parts):
+            if ":" in name:
+                raise ValueError(
+                    f"the name {name!r} of a prompt contains a colon, which separates a part from its prompt"
+                )
+        for part_name, part in parts.items():
+            for name, prompt in part.get_prompts().items():
+                prompts[f"{part_name}:{name}"] = prompt
+        return prompts
 
     def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
         """Uses these prompts from now on. ValueError for a name that `get_prompts` does not have; then
         nothing changes."""
-        known = self.get_prompts()
-        if unknown := sorted(prompts_dict.keys() - known.keys()):
-            raise ValueError(f"{type(self).__name__} has no prompt {unknown}; it has {sorted(known)}")
-        for name, part in self._get_prompt_modules().items():
-            prefix = f"{name}:"
-            if new := {
-                key.removeprefix(prefix): prompt
-                for key, prompt in prompts_dict.items()
-                if key.startswith(prefix)
-            }:
-                part.update_prompts(new)
-        if own := {key: prompt for key, prompt in prompts_dict.items() if ":" not in key}:
-            self._update_prompts(own)
+        current = self.get_prompts()
+        unknown = sorted(prompts_dict.keys() - current.keys())
+        if unknown:
+            raise ValueError(f"{type(self).__name__} has no prompt {unknown}; it has {sorted(current)}")
+        changes: dict[str, Wording] = {}
+        changes_of_parts: dict[str, dict[str, Wording]] = {}
+        for name, prompt in prompts_dict.items():
+            part_name, colon, name_in_part = name.partition(":")
+            if colon:
+                changes_of_parts.setdefault(part_name, {})[name_in_part] = prompt
+            else:
+                changes[name] = prompt
+        parts = self._get_prompt_modules()
+        for part_name, changes_of_part in changes_of_parts.items():
+            parts[part_name].update_prompts(changes_of_part)
+        if changes:
+            self._update_prompts(changes)
 
     def _get_prompts(self) -> PromptDictType:
-        prompts = {name: getattr(self, attribute) for name, attribute in self.prompt_attributes.items()}
-        return {name: prompt for name, prompt in prompts.items() if prompt is not None}
+        prompts = {}
+        for name, attribute in self.prompt_attributes.items():
+            prompt = getattr(self, attribute)
+            if prompt is not None:
+                prompts[name] = prompt
+        return prompts
 
     def _get_prompt_modules(self) -> PromptMixinType:
-        parts = {name: getattr(self, attribute) for name, attribute in self.prompt_parts.items()}
-        return {name: part for name, part in parts.items() if isinstance(part, PromptMixin)}
+        parts = {}
+        for name, attribute in self.prompt_parts.items():
+            part = getattr(self, attribute)
+            if isinstance(part, PromptMixin):
+                parts[name] = part
+        return parts
 
     def _update_prompts(self, prompts: Mapping[str, Any]) -> None:
         llm = getattr(self, "_llm", None) or getattr(self, "llm", None)

@@ -1,8 +1,9 @@
 """A prompt is a name, a task, and messages with typed variables in {braces}.
 
 Rendering substitutes each variable exactly once, in one pass over the template: a `{brace}` in a document, a
-question or an earlier message is only text. {{ and }} in the template are braces, see `ragcore.braces`. The
-rendered message keeps where each stretch came from, so that a screen can colour it.
+question or an earlier message is only text. {{ and }} in the template are braces, see
+`ragcore.text.braces`. The rendered message keeps where each stretch came from, so that a screen can colour
+it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
-from ragcore.braces import Field, split_template
-from ragcore.content_blocks import Block
 from ragcore.prompts.document_text import CLOSING, OPENING, escape_marks
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.schema.content_blocks import Block
+from ragcore.text.braces import Field, split_template
 
 
 class Task(Enum):
@@ -51,7 +52,8 @@ class Task(Enum):
 class Passage:
     """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can
     cite it as [number]. `relevance`, 0 to 1, is its retrieval score divided by the best passage's; prompts do
-    not contain it.
+    not contain it. `version`: the date of the document, if it has other versions. `leader`: the document that
+    leads them, if it is another one.
 
     >>> print(Passage("Ada wrote notes.", 1, "letters.pdf, page 3"))
     [1] letters.pdf, page 3
@@ -62,11 +64,16 @@ class Passage:
     number: int | None = None
     source: str = ""  # "handbook.pdf, page 3"
     relevance: float = 1.0
+    version: str = ""  # "1 March 2026"
+    leader: str = ""  # "handbook.pdf"
 
     def __str__(self) -> str:
         if self.number is None:
             return escape_marks(self.text, numbered=False)
-        head = f"[{self.number}] {escape_marks(' '.join(self.source.split()))}".rstrip()
+        source = f"{self.source} (version of {self.version})" if self.version else self.source
+        if self.leader:
+            source += f", another version of {self.leader}"
+        head = f"[{self.number}] {escape_marks(' '.join(source.split()))}".rstrip()
         return f"{head}\n{escape_marks(self.text)}"
 
 
@@ -112,6 +119,7 @@ class Origin(str, Enum):
 
 ORIGINS: Mapping[str, Origin] = {
     "context_str": Origin.DOCUMENTS,
+    "info_str": Origin.DOCUMENTS,
     "query_str": Origin.QUESTION,
     "question": Origin.QUESTION,
     "chat_history": Origin.HISTORY,

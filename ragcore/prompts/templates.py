@@ -1,7 +1,7 @@
 """Templates of a script with {names}, for one message or several, or chosen by the model.
 
 A template is a Prompt. Only the {names} that get a value are replaced, each once. {{ and }} are braces, and
-other braces stay, so that a template may contain JSON, see `ragcore.braces`. Braces in a value are text.
+other braces stay, so that a template may contain JSON, see `ragcore.text.braces`. Braces in a value are text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragcore.braces import Field, split_template
 from ragcore.prompts.prompt import (
     ORIGINS,
     Origin,
@@ -25,6 +24,7 @@ from ragcore.prompts.prompt import (
     with_history,
 )
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.braces import Field, split_template
 
 _ALIASES = {"context_msg": "context_str"}  # LlamaIndex's name of the passages in a refine template
 

@@ -314,6 +314,29 @@ FILTER_QUERY = _ask(
     "Question: {query_str}\nSearch:",
 )
 
+TABLE_QUERY = Prompt(
+    "table_query",
+    Task.GENERATE,
+    (
+        _system(
+            "You write one SQLite SELECT that answers a question about a table. Use only the columns and the "
+            "values of the table. Reply with the SELECT and nothing else.\n\n"
+            "Examples, of a table orders (customer TEXT, country TEXT, paid TEXT: 'yes', 'no', amount REAL, "
+            "day DATE):\n"
+            "Question: Which customers are not in France?\n"
+            "SELECT customer FROM orders WHERE country <> 'France'\n"
+            "Question: How many orders are paid?\n"
+            "SELECT COUNT(*) FROM orders WHERE paid = 'yes'\n"
+            "Question: What was ordered in total each month?\n"
+            "SELECT strftime('%Y-%m', day), SUM(amount) FROM orders GROUP BY 1\n"
+            "Question: How much more did Ada order than Ben?\n"
+            "SELECT (SELECT SUM(amount) FROM orders WHERE customer = 'Ada') - "
+            "(SELECT SUM(amount) FROM orders WHERE customer = 'Ben')"
+        ),
+        _user("Table {info_str}\n\nQuestion: {query_str}\nSELECT:"),
+    ),
+)
+
 NEIGHBOUR = _ask(
     "neighbour",
     Task.DIRECTION,

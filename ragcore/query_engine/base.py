@@ -8,12 +8,13 @@ from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
-from ragcore.extractive.fixed_replies import best_replies, is_closest, is_refusal
+from ragcore.extractive.fixed_replies import best_replies
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
-from ragcore.response_synthesizers.synthesizer import Synthesizer, at_once, count_calls
+from ragcore.response_synthesizers.base import AnySynthesizer, at_once, count_calls
+from ragcore.response_synthesizers.quoting import QuotingSynthesizer
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.text.citations import CITATION, rewrite_citations
@@ -72,7 +73,7 @@ class BaseQueryEngine(PromptMixin, ABC):
 
 
 def combine_answers(
-    synthesizer: Synthesizer,
+    synthesizer: AnySynthesizer,
     query: QueryBundle,
     answers: Sequence[Response],
     heads: Sequence[str],
@@ -84,20 +85,20 @@ def combine_answers(
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [renumber_citations(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
-    nothing = bool(texts) and all(is_refusal(text) and not is_closest(text) for text in texts)
-    if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
-        pieces = at_once(_join_quotations(texts, query.query_str))
+    outcomes = [answer.outcome for answer in answers]
+    if set(outcomes) == {"nothing"} or isinstance(synthesizer, QuotingSynthesizer):
+        best = best_replies(list(zip(texts, outcomes, strict=True)), query.query_str)
+        pieces = at_once(_join_quotations(best))
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
         pieces = synthesizer.answer_from(passages, query.query_str, extra)
     return AnswerStream(stream_in(step, count_calls(step, pieces)), sources, trace=step, extra=extra)
 
 
-def _join_quotations(texts: Sequence[str], question: str) -> str:
+def _join_quotations(replies: Sequence[str]) -> str:
     """Each quotation once, or the first answer if there is none."""
-    best = best_replies(texts, question)
-    quoting = [text for text in best if CITATION.search(text)]
-    return "\n\n".join(dict.fromkeys(quoting or best[:1]))
+    quoting = [text for text in replies if CITATION.search(text)]
+    return "\n\n".join(dict.fromkeys(quoting or replies[:1]))
 
 
 def renumber_citations(answer: Response, places: Mapping[str, int], last: int) -> str:

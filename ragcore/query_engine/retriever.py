@@ -11,8 +11,9 @@ from ragcore.observe import Span, span
 from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
+from ragcore.response_synthesizers.base import AnySynthesizer
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
 from ragcore.retrievers.base import Retriever
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
@@ -45,13 +46,13 @@ class RetrieverQueryEngine(BaseQueryEngine):
     def __init__(
         self,
         retriever: Retriever,
-        response_synthesizer: Synthesizer | None = None,
+        response_synthesizer: AnySynthesizer | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
     ) -> None:
         """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that
         quotes."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer or Synthesizer()
+        self._synthesizer = response_synthesizer or get_response_synthesizer()
         self._postprocessors = tuple(node_postprocessors or ())
         self.streaming = self._synthesizer.streaming
 
@@ -67,7 +68,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
         simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         *,
-        response_synthesizer: Synthesizer | None = None,
+        response_synthesizer: AnySynthesizer | None = None,
         output_cls: type[BaseModel] | None = None,
         use_async: bool = True,
         streaming: bool = False,

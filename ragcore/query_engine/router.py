@@ -10,8 +10,9 @@ from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.base import AnySynthesizer
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
 from ragcore.schema import QueryBundle
 from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
@@ -53,7 +54,7 @@ class RouterQueryEngine(BaseQueryEngine):
         selector: BaseSelector | None,
         query_engine_tools: Sequence[EngineTool],
         llm: LLM | None = None,
-        summarizer: Synthesizer | None = None,
+        summarizer: AnySynthesizer | None = None,
         *,
         verbose: bool = False,
     ) -> None:
@@ -62,7 +63,7 @@ class RouterQueryEngine(BaseQueryEngine):
         self.verbose = verbose
         self._tools = tuple(query_engine_tools)
         self._selector = selector or get_selector_from_llm(llm)
-        self._summarizer = summarizer or Synthesizer(llm, ResponseMode.TREE_SUMMARIZE)
+        self._summarizer = summarizer or get_response_synthesizer(llm, ResponseMode.TREE_SUMMARIZE)
 
     @classmethod
     def from_defaults(
@@ -70,7 +71,7 @@ class RouterQueryEngine(BaseQueryEngine):
         query_engine_tools: Sequence[EngineTool],
         llm: LLM | None = None,
         selector: BaseSelector | None = None,
-        summarizer: Synthesizer | None = None,
+        summarizer: AnySynthesizer | None = None,
         select_multi: bool = False,
         verbose: bool = False,
     ) -> RouterQueryEngine:

@@ -1,17 +1,19 @@
 """Chooses the reader of a file by its name, unless its first bytes show another type, and reads it.
 
 A file with an unknown ending, such as source code or settings, is read as plain text if its bytes are text. A
-reader is any module in this folder or below with `SUFFIXES`.
+reader is any module in this folder or below with `SUFFIXES`, a tuple of texts. It is imported for its first
+file.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-import ragcore.readers
 from ragcore.errors import (
     DamagedFileError,
     EmptyFileError,
@@ -37,12 +39,13 @@ _PACKAGES = {
 }
 
 
+_SUFFIXES = re.compile(r"^SUFFIXES = (\(.*?\))$", re.MULTILINE | re.DOTALL)
 _TEXT = cast(Reader, text)
 
 
 def _reader_of(suffix: str) -> Reader | None:
-    # Plain text is checked first because `_readers` has to import all other readers.
-    return _TEXT if suffix in text.SUFFIXES else _readers().get(suffix)
+    module = _modules().get(suffix)
+    return None if module is None else _import_reader(module)
 
 
 def reader_for(name: str) -> Reader:
@@ -81,7 +84,7 @@ def has_too_much_text(path: Path, name: str, most: int) -> bool:
 
 def supported_suffixes() -> tuple[str, ...]:
     """All endings with a reader, with their dots, in alphabetical order."""
-    return tuple(sorted(_readers()))
+    return tuple(sorted(_modules()))
 
 
 def suffix_of(name: str) -> str:
@@ -144,12 +147,18 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
 
 
 @cache
-def _readers() -> dict[str, Reader]:
-    import pkgutil
+def _import_reader(module: str) -> Reader:
+    return cast(Reader, importlib.import_module(module))
 
-    readers: dict[str, Reader] = {}
-    for module in pkgutil.walk_packages(ragcore.readers.__path__, "ragcore.readers."):
-        if not module.ispkg and module.name != __name__:
-            reader = importlib.import_module(module.name)
-            readers |= dict.fromkeys(getattr(reader, "SUFFIXES", ()), cast(Reader, reader))
-    return readers
+
+@cache
+def _modules() -> dict[str, str]:
+    """The module of the reader for each ending. The endings are read out of the sources, because importing
+    all readers takes long."""
+    folder = Path(__file__).parent
+    modules: dict[str, str] = {}
+    for path in sorted(folder.rglob("*.py")):
+        if match := _SUFFIXES.search(path.read_text("utf-8")):
+            name = ".".join(("ragcore.readers", *path.relative_to(folder).with_suffix("").parts))
+            modules |= dict.fromkeys(ast.literal_eval(match[1]), name)
+    return modules

@@ -23,11 +23,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-from ragcore.text.quotable_units import MAX_ROW_CHARS
+from ragcore.text.quotable_units import MAX_NAME, MAX_ROW_CHARS, name_in_row
 
 # in place of a cell, where the cell before it spans several columns or the one above it several rows
 MERGED = "\0"
-MAX_NAME = 60  # characters of a column's name in each row; the first line has the whole name
 HEAD = 24  # rows in which the names of columns are searched
 NAME_ROWS = 4  # maximum number of rows with names of columns
 FACTS = 3  # minimum number of labels in a form
@@ -76,7 +75,7 @@ class _Header:
         parts = []
         for place, cell in enumerate(row):
             if cell not in ("", MERGED):
-                name = _short(self.names[place]) if place < len(self.names) else ""
+                name = name_in_row(self.names[place]) if place < len(self.names) else ""
                 parts.append(f"{name}: {cell}" if name else cell)
         if not self.names or (len(parts) == 1 and row[0]):
             yield plain(row)  # a heading among the rows
@@ -490,11 +489,3 @@ def _texts(row: Sequence[str]) -> list[str]:
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
     return _texts([row[place] for row in rows if place < len(row)])
-
-
-def _short(name: str) -> str:
-    """The name as it stands in each row: without the separators of cells, and shortened in the middle if it
-    is long."""
-    name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
-    half = MAX_NAME // 2
-    return name if len(name) <= MAX_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

@@ -55,7 +55,11 @@ class Effects(NamedTuple):
 
     def over(self, base: Effects) -> Effects:
         """These effects, with those of `base` for effects that are not set."""
-        return base._replace(**{name: value for name, value in self._asdict().items() if value is not None})
+        return Effects(
+            base.shift if self.shift is None else self.shift,
+            base.struck if self.struck is None else self.struck,
+            base.hidden if self.hidden is None else self.hidden,
+        )
 
 
 def mark(kind: str, text: str) -> str:

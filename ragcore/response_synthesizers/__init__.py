@@ -1,4 +1,4 @@
-"""One answer out of a question and its passages, in one of eight modes."""
+"""One answer out of a question and its passages, in one of several modes."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.response_synthesizers.attribution import AnswerCheck, AttributedAnswer
-    from ragcore.response_synthesizers.modes import ResponseMode
+    from ragcore.response_synthesizers.response_mode import ResponseMode
     from ragcore.response_synthesizers.synthesizer import (
         Accumulate,
         BaseSynthesizer,

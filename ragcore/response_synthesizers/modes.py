@@ -1,5 +1,5 @@
-"""The eight ways to make one answer out of passages. Each is a generator of the pieces, which returns the
-whole answer.
+"""The functions of the response modes, which `response_mode` declares. Each makes one answer out of passages:
+it is a generator of the pieces, which returns the whole answer.
 
 An empty piece is a sign of life of a call whose words are not part of the answer, so that the reader can stop
 there too.
@@ -11,8 +11,6 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from functools import partial
 from typing import TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
@@ -22,6 +20,7 @@ from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE,
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.schema import ChatMessage
 from ragcore.text.json_replies import parse_loose_json
 
@@ -30,28 +29,6 @@ Pieces: TypeAlias = Generator[str, None, str]
 ROW_SEPARATOR = "\n---------------------\n"
 SATISFIED = object_schema({"answer": {"type": "string"}, "query_satisfied": {"type": "boolean"}})
 _NO = ("false", "no", "0", "none")
-
-
-class ResponseMode(str, Enum):
-    """How passages become an answer, and with how many calls of the model.
-
-    >>> from ragcore.llms import ScriptedLLM
-    >>> from ragcore.response_synthesizers import get_response_synthesizer
-    >>> from ragcore.schema import NodeWithScore, TextNode
-    >>> synthesizer = get_response_synthesizer(ScriptedLLM(["Ada [1]."]), ResponseMode.TREE_SUMMARIZE)
-    >>> str(synthesizer.synthesize("Who wrote notes?", [NodeWithScore(TextNode("Ada wrote notes."))]))
-    'Ada [1].'
-    """
-
-    REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
-    COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
-    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; if the passages do not fit, the longest are cut
-    # one call for as many passages as fit, then calls over the answers until one remains
-    TREE_SUMMARIZE = "tree_summarize"
-    GENERATION = "generation"  # one call with the question alone; the passages are only sources
-    NO_TEXT = "no_text"  # no call, only the passages
-    ACCUMULATE = "accumulate"  # one call per passage; the answers stand below each other
-    COMPACT_ACCUMULATE = "compact_accumulate"  # the same with as many passages in a call as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +54,8 @@ def override_prompts(wording: Mapping[str, Prompt]) -> Prompts:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisJob:
-    """The input of a mode. `workers` independent calls may run in parallel.
+    """The input of a mode. `workers` independent calls may run in parallel. A call reads at most `most`
+    passages.
 
     Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls
     also says whether its passages contain the answer. A call that denies it does not change the answer; if
@@ -91,10 +69,11 @@ class SynthesisJob:
     prompts: Prompts = field(default_factory=Prompts)
     workers: int = 4
     filtered: bool = False
+    most: int | None = None
 
 
 def run(mode: ResponseMode, job: SynthesisJob) -> Pieces:
-    return _MODES[mode](job)
+    return _MODES[mode](replace(job, most=mode.max_passages))
 
 
 def tree_summarize(job: SynthesisJob) -> Pieces:
@@ -133,15 +112,19 @@ def _no_text(job: SynthesisJob) -> Pieces:
     return ""
 
 
-def _refine(job: SynthesisJob, most: int | None = None) -> Pieces:
-    """At most `most` passages in a call. The last call is streamed."""
+def _refine(job: SynthesisJob) -> Pieces:
+    """The last call is streamed."""
     packer = Packer(job.llm)
     answer, waiting = as_text(job.variables.get("existing_answer", "")), job.passages
     while waiting:
         prompt = job.prompts.refine if answer else job.prompts.text_qa
         variables = {**job.variables, "existing_answer": answer} if answer else job.variables
         packed = packer.take(
-            ask_for_verdict(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most
+            ask_for_verdict(prompt) if job.filtered else prompt,
+            variables,
+            waiting,
+            job.history,
+            most=job.most,
         )
         waiting = packed.waiting
         call = packed.calls[0]
@@ -162,10 +145,11 @@ def _refine(job: SynthesisJob, most: int | None = None) -> Pieces:
     return answer
 
 
-def _accumulate(job: SynthesisJob, most: int | None = None) -> Pieces:
-    """At most `most` passages in a call."""
-    packed = Packer(job.llm).pack(job.prompts.text_qa, job.variables, job.passages, job.history, most=most)
-    rows = [f"{ROW_SEPARATOR if row else ''}Response {row + 1}: " for row in range(len(packed.calls))]
+def _accumulate(job: SynthesisJob) -> Pieces:
+    packed = Packer(job.llm).pack(
+        job.prompts.text_qa, job.variables, job.passages, job.history, most=job.most
+    )
+    rows = [part_heading(number) for number in range(1, len(packed.calls) + 1)]
     begun = 0
     text = ""
     with closing(stream_all(job.llm, packed.calls, job.workers)) as pieces:
@@ -179,6 +163,11 @@ def _accumulate(job: SynthesisJob, most: int | None = None) -> Pieces:
     end = "".join(rows[begun:])
     yield end
     return text + end
+
+
+def part_heading(number: int) -> str:
+    """The words between the answers of accumulate, and before the first: `number` counts from 1."""
+    return f"{ROW_SEPARATOR if number > 1 else ''}Response {number}: "
 
 
 def _stream(llm: LLM, call: LLMCall) -> Pieces:
@@ -211,12 +200,12 @@ def satisfied_answer(reply: str) -> str:
 
 
 _MODES: Mapping[ResponseMode, Callable[[SynthesisJob], Pieces]] = {
-    ResponseMode.REFINE: partial(_refine, most=1),
+    ResponseMode.REFINE: _refine,
     ResponseMode.COMPACT: _refine,
     ResponseMode.SIMPLE_SUMMARIZE: _simple_summarize,
     ResponseMode.TREE_SUMMARIZE: tree_summarize,
     ResponseMode.GENERATION: _generate,
     ResponseMode.NO_TEXT: _no_text,
-    ResponseMode.ACCUMULATE: partial(_accumulate, most=1),
+    ResponseMode.ACCUMULATE: _accumulate,
     ResponseMode.COMPACT_ACCUMULATE: _accumulate,
 }

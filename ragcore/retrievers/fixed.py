@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.base import Store
 
 
@@ -49,3 +49,20 @@ class AllPassages(BaseRetriever):
             nodes = [node for id_ in existing for node in self._store.passages(id_)]
         step.note(found=[{"id": node.id_} for node in nodes])
         return [NodeWithScore(node) for node in nodes]
+
+
+class GivenPassages(BaseRetriever):
+    """These passages, each without a score.
+
+    >>> from ragcore.schema import TextNode
+    >>> [hit.text for hit in GivenPassages([TextNode("A boat is red.")]).retrieve("Which colour?")]
+    ['A boat is red.']
+    """
+
+    name = "given"
+
+    def __init__(self, nodes: Sequence[TextNode]) -> None:
+        self._nodes = list(nodes)
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return [NodeWithScore(node) for node in self._nodes]

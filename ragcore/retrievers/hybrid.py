@@ -20,7 +20,7 @@ behind it and behind these rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +57,8 @@ class HybridRetriever(BaseRetriever):
 
     `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`:
     the weight of the likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than
-    the best.
+    the best. `find_repeated` gives the ids of the passages to rank last, among those of the question, best
+    first.
 
     `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`. The span also
     notes `found` and `next_best` (at most `top_k` more), lists of {"id", "score", "cosine", "bm25"}. `bm25`
@@ -85,6 +86,7 @@ class HybridRetriever(BaseRetriever):
         cosine_share: float | None = None,
         feedback: float = 0.0,
         weaker: bool = True,
+        find_repeated: Callable[[str, Sequence[TextNode]], Collection[str]] | None = None,
     ) -> None:
         if cosine_share is not None and not 0 <= cosine_share <= 1:
             raise ValueError(f"cosine_share must be from 0 to 1, not {cosine_share}")
@@ -98,31 +100,35 @@ class HybridRetriever(BaseRetriever):
         self._cosine_share = cosine_share
         self._feedback = feedback
         self._weaker = weaker
+        self._find_repeated = find_repeated
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         query, vector, vector_hits, keyword_hits = self._search_corrected(query, step)
-        nodes = {hit.node.id_: hit.node for hit in [*keyword_hits, *vector_hits]}
-        bm25 = {hit.node.id_: hit.get_score() for hit in keyword_hits}
-        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in vector_hits}
-        words_only = [id_ for id_ in bm25 if id_ not in cosines]
-        vectors = self._vectors(list(nodes) if self._feedback else words_only, step)
-        cosines |= self._cosines(words_only, vector, vectors)
+        candidates = self._join(vector, vector_hits, keyword_hits, step)
+        self._score(query.query_str, candidates)
 
-        scorer = self._scorer(query.query_str, nodes, cosines, bm25)
-        base = {id_: scorer.score(id_) for id_ in cosines}  # scores without feedback
-        scores = self._score_with_feedback(scorer, base, vectors)
-
-        ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
+        ranked = sorted(candidates, key=lambda candidate: -candidate.score)
+        best = self._choose(query.query_str, ranked)
+        ranked = ranked[: 2 * self._top_k]
+        next_best = [candidate for candidate in ranked if candidate not in best][: self._top_k]
         absent = None if len(keyword_hits) == self._pool else 0.0
-        facts: list[dict[str, Any]] = [
-            {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, absent)}
-            for id_ in ranked
-        ]
-        best = facts[: self._top_k]
+        step.note(
+            found=[candidate.facts(absent) for candidate in best],
+            next_best=[candidate.facts(absent) for candidate in next_best],
+        )
+        return [NodeWithScore(candidate.node, candidate.score) for candidate in best]
+
+    def _choose(self, question: str, ranked: Sequence[Candidate]) -> list[Candidate]:
+        """The best candidates. Each that only repeats others makes room for the next one that does not."""
+        best = list(ranked[: self._top_k])
         if not self._weaker:
-            best = _drop_weaker(best, base, scorer.meanings)
-        step.note(found=best, next_best=[fact for fact in facts if fact not in best][: self._top_k])
-        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best]
+            best = _drop_weaker(best)
+        if self._find_repeated is None:
+            return best
+        repeated = self._find_repeated(question, [candidate.node for candidate in ranked])
+        if all(candidate.node.id_ not in repeated for candidate in best):
+            return best
+        return sorted(ranked, key=lambda candidate: candidate.node.id_ in repeated)[: len(best)]
 
     def _search_corrected(
         self, query: QueryBundle, step: Span
@@ -150,36 +156,68 @@ class HybridRetriever(BaseRetriever):
             self._store.keyword_search(query.query_str, self._pool, self._scope),
         )
 
-    def _scorer(
+    def _join(
         self,
-        question: str,
-        nodes: Mapping[str, TextNode],
-        cosines: Mapping[str, float | None],
-        bm25: Mapping[str, float],
-    ) -> _Scorer:
-        multilingual = is_multilingual(self._embedder.name)
-        meanings = min_max(cosines) if multilingual else cosines
-        by_language = multilingual and self._cosine_share is None
-        share = (
-            usual_share(question, self._embedder.name) if self._cosine_share is None else self._cosine_share
-        )
-        return _Scorer(
-            {id_: node.ref_doc_id for id_, node in nodes.items()},
-            meanings,
-            bm25,
-            cosine_share=share,
-            foreign=in_other_languages(question, nodes.values()) if by_language else set(),
-            factors=_factors(question, nodes.values()),
-            best_meaning=max((each for each in meanings.values() if each is not None), default=1.0),
-            highest_bm25=max(bm25.values(), default=1.0),
-        )
+        vector: Vector,
+        vector_hits: Sequence[NodeWithScore],
+        keyword_hits: Sequence[NodeWithScore],
+        step: Span,
+    ) -> list[Candidate]:
+        """One candidate per passage: those near the question, then those found by words alone, of which those
+        with a damaged vector come last. Passages that were deleted meanwhile are left out."""
+        bm25 = {hit.node.id_: hit.score or 0.0 for hit in keyword_hits}
+        near = [Candidate(hit.node, hit.score or 0.0, bm25.get(hit.node.id_)) for hit in vector_hits]
+        near_ids = {candidate.node.id_ for candidate in near}
+        by_words = [
+            Candidate(hit.node, None, bm25[hit.node.id_])
+            for hit in keyword_hits
+            if hit.node.id_ not in near_ids
+        ]
+        vectors = self._vectors([*by_words, *near] if self._feedback else by_words, step)
+        if vectors is None:
+            return [*near, *by_words]
 
-    def _score_with_feedback(
-        self, scorer: _Scorer, base: dict[str, float], vectors: Mapping[str, Vector] | None
-    ) -> dict[str, float]:
-        """`base` as it is without `feedback`, and where there is nothing to compare with."""
-        likeness = _compare_with_best(base, vectors) if self._feedback and vectors else {}
-        return {id_: scorer.score(id_, self._feedback, likeness[id_]) for id_ in base} if likeness else base
+        length = float(np.linalg.norm(vector)) or 1.0
+        for candidate in [*near, *by_words]:
+            candidate.vector = vectors.get(candidate.node.id_)
+        for candidate in by_words:
+            if candidate.vector is not None:
+                candidate.cosine = float(candidate.vector @ vector / length)
+        with_vector = [candidate for candidate in by_words if candidate.vector is not None]
+        without = {candidate.node.id_: candidate for candidate in by_words if candidate.vector is None}
+        stored = self._store.nodes(list(without)) if without else []
+        return [*near, *with_vector, *(without[node.id_] for node in stored)]
+
+    def _score(self, question: str, candidates: Sequence[Candidate]) -> None:
+        """Set the scores of the candidates."""
+        weights = self._weigh(question, candidates)
+        for candidate in candidates:
+            candidate.base_score = candidate.score = weights.score(candidate)
+        if self._feedback and _compare_with_best(candidates):
+            for candidate in candidates:
+                candidate.score = weights.score(candidate, self._feedback)
+
+    def _weigh(self, question: str, candidates: Sequence[Candidate]) -> _Weights:
+        """Set the meanings of the candidates, and choose the weights for this question."""
+        nodes = [candidate.node for candidate in candidates]
+        multilingual = is_multilingual(self._embedder.name)
+        scaled = min_max({candidate.node.id_: candidate.cosine for candidate in candidates})
+        for candidate in candidates:
+            candidate.meaning = scaled[candidate.node.id_] if multilingual else candidate.cosine
+        meanings = [candidate.meaning for candidate in candidates if candidate.meaning is not None]
+        scores = [candidate.bm25 for candidate in candidates if candidate.bm25 is not None]
+        share = self._cosine_share
+        foreign = set()
+        if share is None:
+            share = usual_share(question, self._embedder.name)
+            foreign = in_other_languages(question, nodes) if multilingual else set()
+        return _Weights(
+            cosine_share=share,
+            foreign=foreign,
+            factors=_factors(question, nodes),
+            best_meaning=max(meanings, default=1.0),
+            highest_bm25=max(scores, default=1.0),
+        )
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
         """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a
@@ -190,70 +228,84 @@ class HybridRetriever(BaseRetriever):
             step.note(damaged=error.what)
             return []
 
-    def _cosines(
-        self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None
-    ) -> dict[str, float | None]:
-        """The cosines by id, None for a damaged vector; without deleted passages."""
-        if vectors is None:
-            return dict.fromkeys(ids)
-        length = float(np.linalg.norm(vector)) or 1.0
-        known: dict[str, float | None] = {
-            id_: float(vectors[id_] @ vector / length) for id_ in ids if id_ in vectors
-        }
-        without = [id_ for id_ in ids if id_ not in known]
-        return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
-
-    def _vectors(self, ids: list[str], step: Span) -> dict[str, Vector] | None:
+    def _vectors(self, candidates: Sequence[Candidate], step: Span) -> dict[str, Vector] | None:
         """By id, without passages that are missing or damaged; None while none can be read."""
-        if not ids:
+        if not candidates:
             return {}
+        ids = [candidate.node.id_ for candidate in candidates]
         try:
-            candidates = self._store.candidates(Scope(node_ids=ids))
+            stored = self._store.candidates(Scope(node_ids=ids))
         except DamagedStoreError as error:
             step.note(damaged=error.what)
             return None
-        return dict(zip(candidates.ids, candidates.rows, strict=True))
+        return dict(zip(stored.ids, stored.rows, strict=True))
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A passage that may be found, and what its scores are computed from."""
+
+    node: TextNode
+    cosine: float | None  # None: the vector is damaged
+    bm25: float | None  # None: it is not among the best by words
+    vector: Vector | None = None
+    meaning: float | None = None  # the cosine as it counts in the score
+    likeness: float = 0.0  # the mean cosine to the best, 0 or more
+    base_score: float = 0.0  # without feedback
+    score: float = 0.0
+
+    def facts(self, absent: float | None) -> dict[str, Any]:
+        """For the trace. `absent` is noted for BM25 if the passage is not among the best by words."""
+        bm25 = absent if self.bm25 is None else self.bm25
+        return {"id": self.node.id_, "score": self.score, "cosine": self.cosine, "bm25": bm25}
 
 
 @dataclass(frozen=True, slots=True)
-class _Scorer:
-    """Computes the scores of a question's candidates, by id."""
+class _Weights:
+    """How the scores of a question's candidates are computed."""
 
-    documents: Mapping[str, str | None]
-    meanings: Mapping[str, float | None]  # cosines as they count in the score; None: the vector is damaged
-    bm25: Mapping[str, float]  # without passages that share no word with the question
     cosine_share: float
-    foreign: Collection[str]  # candidates in other languages than the question's
+    foreign: Collection[str]  # ids of candidates in other languages than the question's
     factors: Mapping[str | None, float]  # by document; 1 if missing
     best_meaning: float
     highest_bm25: float
 
-    def score(self, id_: str, feedback: float = 0.0, likeness: float = 0.0) -> float:
-        """`likeness` is the mean cosine to the best, and `feedback` its weight."""
-        words, meaning = self.bm25.get(id_, 0.0) / self.highest_bm25, self.meanings[id_]
+    def score(self, candidate: Candidate, feedback: float = 0.0) -> float:
+        """`feedback` is the weight of the likeness to the best."""
+        words = (candidate.bm25 or 0.0) / self.highest_bm25
+        meaning = candidate.meaning
         if meaning is None:
             meaning = words * self.best_meaning  # as good as the words say
-        share = OTHER_LANGUAGE_SHARE if id_ in self.foreign else self.cosine_share
-        meaning, maximum = max(meaning, 0.0) + feedback * likeness, 1 + share * feedback
-        factor = self.factors.get(self.documents[id_], 1.0)
-        return factor * (share * meaning + (1 - share) * words) / maximum
+        share = OTHER_LANGUAGE_SHARE if candidate.node.id_ in self.foreign else self.cosine_share
+        meaning = max(meaning, 0.0) + feedback * candidate.likeness
+        factor = self.factors.get(candidate.node.ref_doc_id, 1.0)
+        return factor * (share * meaning + (1 - share) * words) / (1 + share * feedback)
 
 
-def _compare_with_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
-    """The mean cosine of each, 0 or more, to the best tenth (at most LIKED). Passages without a vector get
-    the mean of all. {} for too few passages."""
-    known = [id_ for id_ in scores if id_ in vectors]
-    best = sorted(known, key=lambda id_: -scores[id_])[: min(LIKED, len(known) // 10)]
+def _compare_with_best(candidates: Sequence[Candidate]) -> bool:
+    """Set the likeness of each to the best tenth (at most LIKED). Passages without a vector get the mean of
+    all. Returns False for too few passages."""
+    known = [candidate for candidate in candidates if candidate.vector is not None]
+    best = sorted(known, key=lambda candidate: -candidate.base_score)[: min(LIKED, len(known) // 10)]
     if not best:
-        return {}
-    middle = np.mean([vectors[id_] for id_ in best], axis=0)
-    like = {id_: max(float(vectors[id_] @ middle), 0.0) for id_ in known}
-    return dict.fromkeys(scores, float(np.mean(list(like.values())))) | like
+        return False
+    vectors = [candidate.vector for candidate in best if candidate.vector is not None]
+    middle = np.mean(vectors, axis=0)
+    for candidate in known:
+        candidate.likeness = max(float(candidate.vector @ middle), 0.0)
+    mean = float(np.mean([candidate.likeness for candidate in known]))
+    for candidate in candidates:
+        if candidate.vector is None:
+            candidate.likeness = mean
+    return True
 
 
 def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
     """OTHERS by document, for those that the question does not name while it names another."""
-    names = {node.ref_doc_id: str(node.metadata.get("file_name", "")) for node in candidates}
+    names: dict[str | None, str] = {}
+    for node in candidates:
+        if node.ref_doc_id not in names:
+            names[node.ref_doc_id] = str(node.metadata.get("file_name", ""))
     in_question = find_named(question, set(names.values()))
     count = Counter(node.ref_doc_id for node in candidates)
     if not any(count[document] >= MANY for document, name in names.items() if name in in_question):
@@ -261,13 +313,16 @@ def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None
     return {document: OTHERS for document, name in names.items() if name not in in_question}
 
 
-def _drop_weaker(
-    facts: list[dict[str, Any]], scores: Mapping[str, float], meanings: Mapping[str, float | None]
-) -> list[dict[str, Any]]:
+def _drop_weaker(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that are not far weaker than the best of them, by the scores without feedback or the cosines."""
-    least = LEAST_SCORE * max((scores[fact["id"]] for fact in facts), default=0.0)
-    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in facts), default=0.0)
-    return [each for each in facts if scores[each["id"]] >= least or (meanings[each["id"]] or 0) >= near > 0]
+    least = LEAST_SCORE * max((candidate.base_score for candidate in candidates), default=0.0)
+    near = LEAST_COSINE * max((candidate.meaning or 0.0 for candidate in candidates), default=0.0)
+    remaining = []
+    for candidate in candidates:
+        is_near = near > 0 and (candidate.meaning or 0.0) >= near
+        if candidate.base_score >= least or is_near:
+            remaining.append(candidate)
+    return remaining
 
 
 def usual_share(question: str, embedder: str) -> float:

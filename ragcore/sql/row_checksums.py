@@ -1,4 +1,5 @@
-"""Checksums of the rows of a SQLite file, which show that a row is no longer what was written.
+"""Checksums of the rows of a SQLite file, which show that a row is no longer what was written, and of the
+definitions of its tables, without which rows would be read as something else.
 
 Triggers of our own connections compute the checksum of every row that changes. Other programs, such as an
 earlier version, cannot compute it: triggers in the file delete the checksum of each row that they change. A
@@ -22,6 +23,7 @@ CREATE TABLE IF NOT EXISTS row_checksums (
     PRIMARY KEY (of_table, row_key)
 ) WITHOUT ROWID;
 """
+_DEFINITIONS = "sqlite_master"  # of_table; row_key is the name of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,35 @@ def forget_changed_rows(connection: sqlite3.Connection, tables: Iterable[str]) -
                 f"\"{table.name}\" BEGIN DELETE FROM row_checksums WHERE of_table = '{table.name}' AND "
                 f"row_key = {table.key_of('old')}; END"
             )
+
+
+def keep_definitions(connection: sqlite3.Connection, changed: Iterable[str]) -> None:
+    """Keep the checksums of the definitions of tables that have none yet, and of those that we changed."""
+    for table in changed:
+        connection.execute(
+            "DELETE FROM row_checksums WHERE of_table = ? AND row_key = ?", (_DEFINITIONS, table)
+        )
+    for table, checksum in _checksums_of_definitions(connection).items():
+        connection.execute(
+            "INSERT OR IGNORE INTO row_checksums (of_table, row_key, columns, checksum) VALUES (?, ?, 0, ?)",
+            (_DEFINITIONS, table, checksum),
+        )
+
+
+def find_changed_definition(connection: sqlite3.Connection) -> str:
+    """The name of a table that is no longer defined as it was; "" if there is none."""
+    query = "SELECT row_key, checksum FROM row_checksums WHERE of_table = ?"
+    present = _checksums_of_definitions(connection)
+    for table, checksum in connection.execute(query, (_DEFINITIONS,)):
+        if present.get(table) != checksum:
+            return str(table)
+    return ""
+
+
+def _checksums_of_definitions(connection: sqlite3.Connection) -> dict[str, int]:
+    query = "SELECT CAST(name AS TEXT), CAST(sql AS BLOB) FROM main.sqlite_master WHERE type = 'table'"
+    others = ("sqlite_", "keywords_")  # SQLite's own, and those of earlier versions that are dropped
+    return {name: row_checksum(sql) for name, sql in connection.execute(query) if not name.startswith(others)}
 
 
 def compute_checksums(connection: sqlite3.Connection, tables: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
@@ -37,7 +37,7 @@ class NoRoomError(StoreError):
 
 
 class _Opened:
-    """A thread's connection. `closing` closes it when the thread ends.
+    """A thread's connection. It is closed when the thread or the process ends.
 
     A connection `for_now` reads a file that could not be written when it was opened. This may change at any
     time.
@@ -47,11 +47,11 @@ class _Opened:
         self.connection = connection
         self.for_now = for_now
         self.before_commit: dict[object, Callable[[], None]] = {}
-        self.closing = weakref.finalize(self, connection.close)
         self.at_work = False
         self.unwanted = False
         self.computes_checksums = False
         self._work = threading.RLock()
+        self._closing = weakref.finalize(self, _close_unless_at_work, connection, self._work)
 
     @contextmanager
     def work(self) -> Iterator[None]:
@@ -70,8 +70,16 @@ class _Opened:
         """Close it from any thread: now, or after the current work of its thread."""
         self.unwanted = True  # set first: a thread at work checks it afterwards
         if self._work.acquire(blocking=False):
-            self.closing()
+            self._closing()
             self._work.release()
+
+
+def _close_unless_at_work(connection: sqlite3.Connection, work: threading.RLock) -> None:
+    """Closes a connection that no other thread uses now. At the end of the process, other threads may still
+    be at work."""
+    if work.acquire(blocking=False):
+        connection.close()
+        work.release()
 
 
 class SQLiteDatabase:
@@ -198,7 +206,8 @@ class SQLiteDatabase:
             )
             with self._lock:
                 try:
-                    self._prepare(opened.connection, only_read)
+                    with opened.work():
+                        self._prepare(opened.connection, only_read)
                 except BaseException:  # a connection must not stay open, whatever ended this
                     opened.close()
                     raise
@@ -218,7 +227,7 @@ class SQLiteDatabase:
     def _prepare(self, connection: sqlite3.Connection, only_read: bool) -> None:
         connection.row_factory = sqlite3.Row
         # A text that a disk has damaged is read, and compared with its checksum.
-        connection.text_factory = _decode
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise newer_version(f"The library file {self.path}", version)
@@ -233,10 +242,12 @@ class SQLiteDatabase:
             try:
                 connection.execute("PRAGMA journal_mode = WAL").fetchall()
                 if not self._prepared:
-                    self._add_new_columns(connection)
+                    changed = self._add_new_columns(connection)
                     for schema in self._schemas:
                         connection.executescript(schema)
-                    row_checksums.forget_changed_rows(connection, self.tables_with_checksums)
+                    if self.tables_with_checksums:
+                        row_checksums.forget_changed_rows(connection, self.tables_with_checksums)
+                        row_checksums.keep_definitions(connection, changed)
                 if version < VERSION:
                     connection.execute(f"PRAGMA user_version = {VERSION}")
                 break
@@ -279,16 +290,24 @@ class SQLiteDatabase:
         # so that nothing is written to a temporary table and silently lost
         connection.execute("PRAGMA query_only = ON")
 
-    def _add_new_columns(self, connection: sqlite3.Connection) -> None:
-        """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""
+    def _add_new_columns(self, connection: sqlite3.Connection) -> set[str]:
+        """Add the columns that a file of an earlier version lacks, and return the names of their tables. The
+        columns must allow NULL or have a default. DamagedStoreError if a table has lost one that it had."""
         name = f"The library file {self.path}"
-        if missing_columns(name, self._expected_columns, columns_in(connection)):
+        changed = set[str]()
+        present = columns_in(connection)
+        if missing_columns(name, self._expected_columns, present):
+            has_checksums = ("row_checksums", "checksum") in present
+            if has_checksums and (table := row_checksums.find_changed_definition(connection)):
+                raise self._damaged(f"the definition of {table} has changed")
             connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
             for table, column, definition in missing_columns(
                 name, self._expected_columns, columns_in(connection)
             ):
                 connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
+                changed.add(table)
             connection.execute("COMMIT")
+        return changed
 
     @contextmanager
     def _translate_errors(self, *, preparing: bool = False) -> Iterator[None]:
@@ -335,7 +354,3 @@ class SQLiteDatabase:
             f"The library file {self.path} is damaged or is not a library: {detail}.",
             hint="Restore the library's folder from a backup, or delete it and add the documents again.",
         )
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -16,8 +16,6 @@ from ragcore.schema import Document, Metadata, TextNode
 from ragcore.storage.atomic_file import replace_file
 from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
-__path__: list[str] = []  # so that `ragcore.inner_paths` can import ragcore.storage.docstore.types and others
-
 
 @dataclass(frozen=True, slots=True)
 class RefDocInfo:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """The beginnings of a cell that a spreadsheet runs as a formula."""
+
+_NEGATIVE = re.compile(r"- ?[€$£¥]? ?\d[\d.,'’ \xa0\u202f]*[€$£¥%]?")  # a number, also of money
 
 
 def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
@@ -18,8 +21,12 @@ def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
 
 
 def escape_formula(cell: str) -> str:
-    """The cell with an apostrophe before it if it looks like a formula. A spreadsheet hides the
-    apostrophe."""
+    """The cell with an apostrophe before it if it looks like a formula and is no negative number. A
+    spreadsheet hides the apostrophe.
+
+    >>> escape_formula("=1+1"), escape_formula("-12.5")
+    ("'=1+1", '-12.5')
+    """
     return f"'{cell}" if _may_run(cell) else cell
 
 
@@ -30,4 +37,5 @@ def unescape_formula(cell: str) -> str:
 
 def _may_run(cell: str) -> bool:
     # A cell with its own apostrophe gets another one, so that `unescape_formula` does not remove it.
-    return cell.lstrip(" '").startswith(FORMULA)
+    shown = cell.lstrip(" '")
+    return shown.startswith(FORMULA) and not _NEGATIVE.fullmatch(shown)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from ragcore.text.word_forms import USUAL
@@ -45,6 +45,11 @@ def stem(word: str) -> str:
             _stems.clear()
         _stems[word] = known
     return known
+
+
+def stems(words: Iterable[str]) -> tuple[str, ...]:
+    """The stem of each word."""
+    return tuple(stem(word) for word in words)
 
 
 def _terms(text: str, *, without_stop_words: bool) -> list[str]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.quotable_units import LISTED, NUMBERS, QUESTION, Unit, is_row, units_of, units_of_prose
+from ragcore.text.turns import replies_in, turns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,10 @@ class Quote:
     # of a list item; "" for a number, which stays in the text; "|" for a row, "=" for a price
     bullet: str | None = None
     introduces: tuple[str, ...] = ()  # the items of the list below it in its passage, in Markdown
+    read_with_lead: str = field(init=False, compare=False, repr=False)  # the text below its lead
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read_with_lead", f"{self.lead} {self.text}" if self.lead else self.text)
 
     def __str__(self) -> str:
         """The quote as Markdown, with the list that it introduces below it."""
@@ -39,10 +44,6 @@ class Quote:
         for item in self.introduces:
             text += ("\n" if LISTED.match(item) else " ") + item
         return text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
-
-    @property
-    def read_with_lead(self) -> str:
-        return f"{self.lead} {self.text}" if self.lead else self.text
 
     @property
     def heading(self) -> Quote:
@@ -136,6 +137,12 @@ def _quotes_before_marks(text: str, marks: tuple[int, ...], passage: int, docume
 
 def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
     """(heading or question above it, sentence, its bullet), without headings that have no text below."""
+    turns = turns_of(text)
+    replies = list(replies_in(text, turns))
+    if any(question for question, _ in replies):
+        above = text[: text.rfind("\n", 0, turns[0].start) + 1]
+        rows_above = _sentences_with_leads(above) if above.strip() else []
+        return [*rows_above, *((question, reply, "=") for question, reply in replies)]
     rows: list[tuple[str, str, str | None]] = []
     # last: the heading or question directly before; unfinished: a short answer such as "No."
     lead = list_lead = last = unfinished = ""

@@ -53,6 +53,7 @@ _VALUE = re.compile(
     r"|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
+MAX_NAME = 60  # characters of a column's name in each row; the line above the rows has the whole name
 MAX_ROW_CHARS = 600  # of a line of a table, about a passage; a longer row is divided
 MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of a line that introduces a list of lines
@@ -260,3 +261,15 @@ def _has_words(sentence: str) -> bool:
 def is_row(text: str) -> bool:
     """Whether it is a row of a table with the names of its columns, and no sentence."""
     return _NAMED_CELLS.match(text) is not None
+
+
+def name_in_row(name: str) -> str:
+    """The name of a column as it stands in each row: without the separators of cells, and shortened in the
+    middle if it is long.
+
+    >>> name_in_row("Losses: all")
+    'Losses, all'
+    """
+    name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

@@ -27,16 +27,6 @@ def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
     return list(ranked.items())
 
 
-def default_parse_choice_select_answer_fn(answer: str, num_choices: int) -> tuple[list[int], list[float]]:
-    """The numbers of the passages, from 1, and their relevances, in the order of the answer."""
-    ranked = parse_scores(answer, num_choices) or [
-        (int(place) - 1, float(score)) for place, score in _PAIR.findall(answer)
-    ]
-    named = [(place + 1, relevance) for place, relevance in ranked if 0 <= place < num_choices]
-    return [place for place, _ in named], [relevance for _, relevance in named]
-
-
-_PAIR = re.compile(r"^[^\d\n]*:\s*(\d+)[^\d\n]*:\s*(\d+)", re.MULTILINE)  # "any_name: 2, other_name: 8"
 _DOC = r"\b(?:doc|document|passage)\b\W*"
 _BETWEEN = r"[^\w\n]{0,15}"
 _VALUE = r"(?:(?<=[\s:=])-)?\d+(?:\.\d+)?"  # a dash after a space or a colon is a sign, any other divides

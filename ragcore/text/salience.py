@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.schema import Vectors
-
 DAMPING = 0.15  # chance that LexRank's walk jumps to any sentence
 ROUNDS = 50  # steps of the walk, more than it needs to converge
 NOVELTY = 0.5  # penalty for similarity to a sentence that is chosen already
 
 
-def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
+def centrality(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """(n, d) unit rows -> (n,): the share of each in a random walk between similar ones, best 1."""
     if not len(vectors):
         return np.zeros(0)
@@ -32,7 +30,10 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
 
 
 def diverse(
-    scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]
+    scores: npt.NDArray[np.float64],
+    vectors: npt.NDArray[np.float32],
+    groups: Sequence[int],
+    places: Mapping[int, int],
 ) -> list[int]:
     """Rows, best first, by score minus NOVELTY times the similarity to the rows before.
 

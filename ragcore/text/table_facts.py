@@ -142,25 +142,25 @@ def _ranges(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> tuple[
     ranges: dict[bool, list[Range]] = {True: [], False: []}  # by whether they are of dates
     for column in filter(None, columns):
         values = [row[column] for row in rows if row.get(column)]
-        for parse in (_dates, _numbers):
+        for parse in (dates_in, numbers_in):
             keys = parse(values)
             if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= MIN_ORDERED * len(
                 values
             ):
                 low, high = (pick(keys, key=keys.__getitem__) for pick in (min, max))
-                ranges[parse is _dates].append(Range(column, low, high))
+                ranges[parse is dates_in].append(Range(column, low, high))
                 break
     return (*ranges[True], *ranges[False])
 
 
-_ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ].*)?")
+_ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ].*)?")
 _DAY_FIRST = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})")
 _NUMBER = re.compile(r"[^\w\s.,−-]*\s?([-−]?)\s?[^\w\s.,−-]*\s?(\d[\d.,'’\s]*)\W*[A-Za-z]{0,3}\W*")
 _DECIMAL_COMMA, _DECIMAL_POINT = re.compile(r",\d{1,2}\D*$"), re.compile(r"\.\d{1,2}\D*$")
 _MONTHS = 12
 
 
-def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def dates_in(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """(year, month, day) of each date; {} if day and month may be in either order, as in 03/04/2025."""
     iso = {
         value: tuple(int(part or 0) for part in match.groups())
@@ -184,7 +184,7 @@ def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _numbers(values: Sequence[str]) -> dict[str, float]:
+def numbers_in(values: Sequence[str]) -> dict[str, float]:
     """The number of each value that has one. A comma is decimal if values end like 12,50."""
     comma = any(map(_DECIMAL_COMMA.search, values)) and not any(map(_DECIMAL_POINT.search, values))
     drop, point = (".", ",") if comma else (",", ".")

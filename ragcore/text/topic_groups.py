@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from ragcore.schema import Vectors
 from ragcore.text.key_phrases import is_distinctive, keywords
 from ragcore.text.keywords import content_words
 
@@ -16,7 +16,7 @@ KEYWORDS = 15  # of each text, candidates for the name of its group
 NAME_WORDS = 3  # words in the name of a group
 
 
-def topic_groups(vectors: Vectors) -> list[int]:
+def topic_groups(vectors: npt.NDArray[np.float32]) -> list[int]:
     """(n, d) -> the group of each row, numbered from 0, the largest first. There are MIN_GROUPS to MAX_GROUPS
     groups, the number with the best silhouette (Rousseeuw 1987), or one if the rows do not differ."""
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]

@@ -229,10 +229,6 @@ def _checksum(*parts: str | int | None, text: bytes) -> int:
     return zlib.crc32(text, zlib.crc32(_bytes(head)))
 
 
-def length_of(row: Any) -> float:
-    return 1.0 if row["length"] is None else float(row["length"])
-
-
 def _texts(
     db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]
 ) -> list[str]:

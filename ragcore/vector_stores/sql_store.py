@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.errors import DamagedStoreError, DamagedTextError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode, Vector, Vectors
@@ -26,7 +27,6 @@ from ragcore.vector_stores.sql_rows import (
     checksum_of_document,
     document_at,
     layout_of,
-    length_of,
     passage_fields,
     passages_at,
 )
@@ -222,8 +222,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
                 return []
             nodes = passages_at(db, [passage["row"] for passage in passages], self.damaged_texts)
             intact = [passage for passage in passages if passage["row"] in nodes]
-            for passage, vector in zip(*self._vectors_of(db, index, intact), strict=True):
-                nodes[passage["row"]].embedding = vector * np.float32(length_of(passage))
+            with_vector, vectors = self._vectors_of(db, index, intact)
+            for passage, vector, length in zip(with_vector, vectors, _lengths_of(with_vector), strict=True):
+                nodes[passage["row"]].embedding = vector * length
             by_id = {node.id_: node for node in nodes.values()}
             return [by_id[id_].copy() for id_ in ids if id_ in by_id]
 
@@ -279,8 +280,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
             if index is None or index.dimension is None:
                 return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
             passages, rows = self._vectors_of(db, index, self._within(db, index, scope))
-            sizes = np.array([length_of(passage) for passage in passages], np.float32)
-            return Candidates([passage["id"] for passage in passages], rows, sizes)
+            return Candidates([passage["id"] for passage in passages], rows, _lengths_of(passages))
 
         return self._retry_snapshot(read)
 
@@ -413,3 +413,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         except DamagedTextError as error:
             self.damaged_texts.add(error.document_id)
             raise
+
+
+def _lengths_of(passages: Sequence[Any]) -> npt.NDArray[np.float32]:
+    """(n,): the lengths of their vectors before these were made unit vectors."""
+    lengths = [1.0 if passage["length"] is None else passage["length"] for passage in passages]
+    return np.array(lengths, np.float32)

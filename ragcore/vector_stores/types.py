@@ -7,9 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ragcore.components import Fields
 from ragcore.concurrency import awaitable
-from ragcore.schema import Document, TextNode, Vector
+from ragcore.schema import Document, Fields, TextNode, Vector
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import ExactMatchFilter as ExactMatchFilter
 from ragcore.vector_stores.filters import FilterCondition as FilterCondition

@@ -27,6 +27,7 @@ from lectern.library import Library
 from lectern.schema import Kind
 from lectern.settings import AppSettings
 from tests.documentation import SCREENS
+from tests.sample_library import read_sample_once
 
 if TYPE_CHECKING:
     from playwright._impl._api_structures import SetCookieParam
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SAMPLE = ROOT / "sample" / "documents"
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
 # the first is twice as fast
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
@@ -58,7 +58,6 @@ FLAGS = [
 LONG = [
     "test_documents.py",
     "test_screens.py",
-    "test_real_documents.py",
     "test_indexes.py",
     "test_while_it_grows.py",
 ]
@@ -258,33 +257,9 @@ def empty_app(cleared_app: App) -> Iterator[App]:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
-    """The library of the sample documents, all read: by the first process that runs tests, for all of them to
-    copy."""
-    shared = tmp_path_factory.getbasetemp()
-    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "sample of all"
-    whole = folder / "whole"
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        deadline = time.monotonic() + 240
-        while not whole.exists():
-            assert time.monotonic() < deadline, "the process that has begun it has not made it"
-            time.sleep(0.1)
-        return folder / "library"
-    try:
-        for app in started(folder):
-            tab = browser.new_page(reduced_motion="reduce")
-            tab.goto(app.address)
-            tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
-            tab.locator("li.row").nth(len(list(SAMPLE.iterdir())) - 1).wait_for()
-            tab.close()
-            wait_without_page(app)
-    except BaseException:
-        shutil.rmtree(folder)  # for a second try
-        raise
-    whole.touch()
-    return folder / "library"
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library of the sample documents, all read, to copy."""
+    return read_sample_once(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -433,13 +408,13 @@ def pictures(pytestconfig: pytest.Config) -> Path | None:
 
 
 @pytest.fixture
-def look(pictures: Path | None, everything: bool) -> Iterator[Look]:
+def look(pictures: Path | None) -> Iterator[Look]:
     """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious
     on it."""
     from tests.app.looking import at_both_sizes
 
     found: list[str] = []
-    yield lambda page, name: found.extend(at_both_sizes(page, name, everything=everything, pictures=pictures))
+    yield lambda page, name: found.extend(at_both_sizes(page, name, pictures=pictures))
     assert not found, "\n".join(found)
 
 
@@ -458,6 +433,16 @@ def until(page: Page, condition: Callable[[], object], seconds: float = SECONDS 
     while not condition():
         assert time.monotonic() < deadline, "it did not come to be"
         page.wait_for_timeout(50)
+
+
+def resting(page: Page, measure: Callable[[], int]) -> int:
+    """In pixels, once it has not changed for half a second: what was drawn may still unfold."""
+    seen = [measure()]
+    while len(seen) < 6 or len(set(seen[-6:])) > 1:
+        page.wait_for_timeout(100)
+        seen.append(measure())
+        assert len(seen) < 300, "the page does not come to rest"
+    return seen[-1]
 
 
 def wait_until_read(page: Page, timeout: float = 180_000) -> None:

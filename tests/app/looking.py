@@ -33,17 +33,18 @@ def looked_at(
     name: str,
     size: Size,
     *,
-    everything: bool,
     pictures: Path | None,
     again: Callable[[], object] = lambda: None,
 ) -> list[str]:
-    """What is wrong with the screen as it is, in light and in dark with `everything`, otherwise in one of
-    them. `pictures`: the folder for its pictures. `again` opens what closes itself in between."""
+    """What is wrong with the screen as it is, in light or in dark: on one size of the window in one of them,
+    on the other in the other. `pictures`: the folder for its pictures, which are taken in both. `again` opens
+    what closes itself in between."""
     page.mouse.move(0, 0)
     width = WINDOWS[size][0]
     needed = page.evaluate("document.documentElement.scrollWidth")
     found = [f"{name}: {needed} pixels wide, the window {width}"] if needed > width else []
-    looked = SCHEMES if everything or pictures else (SCHEMES[crc32(name.encode()) % 2],)
+    chosen = (crc32(name.encode()) + (size == "desktop")) % 2
+    looked = SCHEMES if pictures else SCHEMES[chosen : chosen + 1]
     for scheme in looked:
         if scheme == "dark":
             to_scheme(page, "dark")
@@ -62,7 +63,7 @@ def is_written(picture: Path) -> bool:
     return picture.parent != SCREENS or picture in shown_pictures()
 
 
-def at_both_sizes(page: Page, name: str, *, everything: bool, pictures: Path | None) -> list[str]:
+def at_both_sizes(page: Page, name: str, *, pictures: Path | None) -> list[str]:
     """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a
     large window only its pictures are taken: what it shows is looked at on the small one."""
     before = page.viewport_size
@@ -71,7 +72,7 @@ def at_both_sizes(page: Page, name: str, *, everything: bool, pictures: Path | N
         if pictures or size == "phone":
             page.set_viewport_size({"width": width, "height": height})
             page.wait_for_timeout(300)  # what is laid out anew moves for a moment
-            found += looked_at(page, name, size, everything=everything, pictures=pictures)
+            found += looked_at(page, name, size, pictures=pictures)
     if before:
         page.set_viewport_size(before)
     return found

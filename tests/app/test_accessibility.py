@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.app.conftest import ROOT, App, answered, settled, until
+from tests.app.conftest import ROOT, App, answered, resting, settled, until
 from tests.app.test_chat import ask
 from tests.app.test_indexes import open_indexes
 from tests.app.test_replay import start, whole
@@ -65,7 +63,13 @@ def tab_to(page: Page, name: str, key: str = "Tab", most: int = 60) -> list[str]
     raise AssertionError(f"{key} does not lead to “{name}”, but to {[stop[:50] for stop in passed]}")
 
 
-@pytest.mark.main
+LOSE_FOCUS = """() => {
+  let at = document.activeElement;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  at.blur();
+}"""
+
+
 def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-suggested button").first.wait_for()
@@ -104,6 +108,7 @@ def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: 
     until(page, lambda: focused(page) == "More")
     tab_to(page, "Details", most=2)
     page.keyboard.press("Enter")
+    page.evaluate(LOSE_FOCUS)  # as when the buttons are drawn anew before the panel is there
     page.locator(".st-key-panel .head").first.wait_for()
     until(page, lambda: focused(page).endswith("Close"))
     tab_to(page, "1 Answers", most=3)
@@ -199,18 +204,7 @@ def test_keyboard_focus_stays_or_returns_after_opening(page: Page, app: App, mad
     until(page, lambda: focused(page) == "Delete visitor-questions-2025.html")
 
 
-def test_phone_keyboard_stays_in_the_covering_panel(page: Page, app: App, made: Made) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(made.chat)
-    page.locator('[class*="st-key-chips_"] a').first.click()
-    page.locator(".st-key-panel .sheet mark").first.wait_for()
-    for key in ("Tab", "Shift+Tab"):
-        for _ in range(5):
-            page.keyboard.press(key)
-            page.wait_for_function("document.querySelector('.st-key-panel').contains(document.activeElement)")
-
-
-def test_phone_chip_names_its_page_and_close_has_a_ring(page: Page, app: App, made: Made) -> None:
+def test_on_a_phone_an_answer_and_its_panel_are_in_reach(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 240, "height": 700})  # too narrow for the names of the sample
     page.goto(made.chat)
     chip = page.locator('[class*="st-key-chips_"] a', has_text="history-of-the-railway.pdf").first
@@ -223,41 +217,40 @@ def test_phone_chip_names_its_page_and_close_has_a_ring(page: Page, app: App, ma
     assert "history-of-the-railway.pdf" in (chip.get_attribute("title") or "")
 
     page.set_viewport_size({"width": 390, "height": 844})
-    chip.click()
-    page.locator(".st-key-panel .sheet mark").first.wait_for()
-    close = page.locator(".st-key-close_panel button")
-    box, inner = close.bounding_box(), close.locator("p").bounding_box()
-    assert box is not None
-    assert inner is not None
-    assert box["x"] + box["width"] + 4 <= 390  # a ring of two pixels, two away from what it is around
-    assert box["x"] + box["width"] - (inner["x"] + inner["width"]) >= 6
-
-
-def test_phone_buttons_around_an_answer_are_finger_high(page: Page, app: App, made: Made) -> None:
-    def all_high() -> None:
-        settled(page)
-        assert page.evaluate(TOO_LOW) == []
-
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(made.chat)
     settled(page)
     beside = page.locator(".st-key-scope_popover, .st-key-mode_popover, .st-key-chat_reading_popover")
     assert len(set(beside.evaluate_all("boxes => boxes.map(box => box.getBoundingClientRect().y)"))) == 1
     assert beside.count() == 3
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menu").wait_for()
-    all_high()
+    all_finger_high(page)
     page.get_by_role("menuitem", name="Is it in the passages?").click()
     page.locator(".st-key-panel li.sentence").first.wait_for()
-    all_high()
+    all_finger_high(page)
+
     page.goto(made.panel("passage", 1))
     page.locator(".st-key-panel .sheet mark").first.wait_for()
-    all_high()
-    page.locator(".st-key-close_panel button").click()
+    all_finger_high(page)
+    close = page.locator(".st-key-close_panel button")
+    box, inner = close.bounding_box(), close.locator("p").bounding_box()
+    assert box is not None
+    assert inner is not None
+    assert box["x"] + box["width"] + 4 <= 390  # a ring of two pixels, two away from what it is around
+    assert box["x"] + box["width"] - (inner["x"] + inner["width"]) >= 6
+    for key in ("Tab", "Shift+Tab"):  # neither leads out of the panel, which covers the page
+        for _ in range(5):
+            page.keyboard.press(key)
+            page.wait_for_function("document.querySelector('.st-key-panel').contains(document.activeElement)")
+    close.click()
     page.locator(".st-key-panel").wait_for(state="detached")
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("button", name=re.compile("^Rename, copy, export or delete: ")).first.click()
-    all_high()
+    all_finger_high(page)
+
+
+def all_finger_high(page: Page) -> None:
+    settled(page)
+    assert page.evaluate(TOO_LOW) == []
 
 
 # Marks within a line are as high as it is, and a field of Streamlit's stands in a higher box that is pressed
@@ -299,14 +292,12 @@ DRAWN_APART = """async (code) => {
 }"""
 
 
-def test_wide_table_may_be_drawn_before_its_container(page: Page) -> None:
-    assert page.evaluate(DRAWN_APART, (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")) == [
-        0,
-        "Setting",
-    ]
+def test_on_a_phone_evaluate_and_settings_are_in_reach(page: Page, app: App, made: Made) -> None:
+    """With the keyboard and with a finger."""
+    script = (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")
+    # a table may be drawn before its container
+    assert page.evaluate(DRAWN_APART, script) == [0, "Setting"]
 
-
-def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app.url}/evaluate")
     table = page.locator(".st-key-differences")
@@ -344,27 +335,6 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
         "el => el.outerHTML + (el.closest('[data-testid=stElementContainer]') || el).outerHTML"
     )
 
-
-# What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not
-# looked at is what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
-SMALL = """() => {
-  const elsewhere = ["stSidebar", "stHeaderActionElements", "stElementToolbar"]
-    .map((id) => `[data-testid="${id}"]`).join(", ");
-  const within = (root) => [...root.querySelectorAll("*")]
-    .filter((one) => !one.closest(elsewhere) && one.shadowRoot);
-  const roots = (root) => [root, ...within(root).flatMap((host) => roots(host.shadowRoot))];
-  return roots(document).flatMap((root) => [...root.querySelectorAll("button, a[href], summary")])
-    .filter((one) => !one.closest(elsewhere) && !one.matches('[data-testid="stLogoLink"]'))
-    .map((one) => [one, one.getBoundingClientRect().height, getComputedStyle(one, "::after").height])
-    .filter(([one, high, around]) => high > 1 && Math.max(high, parseFloat(around) || 0) < 43.5)
-    .map(([one, high]) => `${one.getAttribute("aria-label") || one.innerText} ${high}`);
-}"""
-
-
-def test_phone_touch_reaches_all_of_settings_and_evaluate(page: Page, app: App, made: Made) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app.url}/evaluate")
-    page.locator(".st-key-differences").wait_for()
     page.get_by_text("View questions").click()
     page.get_by_role("button", name="Edit").first.click()
     page.get_by_label("Documents that answer it", exact=True).wait_for()
@@ -385,6 +355,22 @@ def test_phone_touch_reaches_all_of_settings_and_evaluate(page: Page, app: App, 
         assert page.evaluate(SMALL) == [], part
 
 
+# What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not
+# looked at is what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
+SMALL = """() => {
+  const elsewhere = ["stSidebar", "stHeaderActionElements", "stElementToolbar"]
+    .map((id) => `[data-testid="${id}"]`).join(", ");
+  const within = (root) => [...root.querySelectorAll("*")]
+    .filter((one) => !one.closest(elsewhere) && one.shadowRoot);
+  const roots = (root) => [root, ...within(root).flatMap((host) => roots(host.shadowRoot))];
+  return roots(document).flatMap((root) => [...root.querySelectorAll("button, a[href], summary")])
+    .filter((one) => !one.closest(elsewhere) && !one.matches('[data-testid="stLogoLink"]'))
+    .map((one) => [one, one.getBoundingClientRect().height, getComputedStyle(one, "::after").height])
+    .filter(([one, high, around]) => high > 1 && Math.max(high, parseFloat(around) || 0) < 43.5)
+    .map(([one, high]) => `${one.getAttribute("aria-label") || one.innerText} ${high}`);
+}"""
+
+
 # Notes whatever moves for longer than an eye can see, in each picture that is drawn.
 WATCH_MOVEMENT = """() => {
   window.moved = new Set();
@@ -403,24 +389,15 @@ WATCH_MOVEMENT = """() => {
 }"""
 
 
-def test_reduced_motion_unfolds_at_once(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/settings")
-    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
-    unfolds = page.get_by_test_id("stExpander").filter(has_text="More").first
-    unfolds.wait_for()
-    settled(page)
-    heights = unfolds.evaluate(
-        """async (unfolds) => {
-          const seen = [unfolds.offsetHeight], end = performance.now() + 700;
-          unfolds.querySelector("summary").click();
-          while (performance.now() < end) {
-            await new Promise(requestAnimationFrame);
-            seen.push(unfolds.offsetHeight);
-          }
-          return [...new Set(seen)];
-        }"""
-    )
-    assert len(heights) == 2, heights
+HEIGHTS_WHILE_UNFOLDING = """async (unfolds) => {
+  const seen = [unfolds.offsetHeight], end = performance.now() + 700;
+  unfolds.querySelector("summary").click();
+  while (performance.now() < end) {
+    await new Promise(requestAnimationFrame);
+    seen.push(unfolds.offsetHeight);
+  }
+  return [...new Set(seen)];
+}"""
 
 
 def test_reduced_motion_stops_every_animation(page: Page, app: App, made: Made) -> None:
@@ -429,6 +406,16 @@ def test_reduced_motion_stops_every_animation(page: Page, app: App, made: Made) 
     def note() -> None:
         moved.extend(page.evaluate("[...window.moved]"))
 
+    page.goto(f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+    unfolds = page.get_by_test_id("stExpander").filter(has_text="More").first
+    for _ in "open", "closed":  # the first time, its fields come one after the other
+        unfolds.locator("summary").click()
+        resting(page, lambda: unfolds.evaluate("one => one.offsetHeight"))
+    heights = unfolds.evaluate(HEIGHTS_WHILE_UNFOLDING)
+    assert len(heights) == 2, heights  # folded, and whole at once
+
+    page.on("dialog", lambda dialog: dialog.accept())  # the choice above is not saved
     page.goto(app.url)
     page.locator(".st-key-suggested button").first.wait_for()
     page.evaluate(WATCH_MOVEMENT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,17 +14,12 @@ from tests.app.conftest import (
     App,
     Watch,
     answered,
-    drop,
     facts_of,
     mode_option,
-    payload,
-    row,
     settled,
     until,
-    wait_until_read,
 )
 from tests.app.test_compare import saying_slowly
-from tests.app.test_document_page import opened
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -50,57 +44,20 @@ def transcript(page: Page) -> list[str]:
     return [" ".join(text.split()) for text in page.get_by_test_id("stChatMessageContent").all_inner_texts()]
 
 
-def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
-    page.goto(app.url)
-    # the sample's own questions are there
-    page.locator(".st-key-suggested").get_by_text("May I bring a large dog?").wait_for()
-    suggested = page.locator(".st-key-suggested button").nth(1)
-    asked = page.locator(".st-key-suggested button p").nth(1).inner_text()
-    suggested.click()
-    answered(page)
-    assert "/chat?c=" in page.url
-    question, reply = transcript(page)
-    assert question == asked
-    assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
-    facts = facts_of(page)
-    how = (
-        r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d\ss · \d+ of \d+ "
-        r"passages, \d+ of \d+ files"
-    )
-    assert re.fullmatch(f"{how} · no language model: quoting your documents", facts.strip())
-    assert reply
-
-
-def test_closest_passages_are_quoted_and_open_and_offer_why(page: Page, app: App) -> None:
-    ask_anew(page, app, "Where can I leave my bicycle?")
-    reply = transcript(page)[1]
-    assert "Not sure" in reply.partition("Closest passages:")[0]
-    page.get_by_text("Show more", exact=True).click()
-    page.get_by_text("Bicycles are not carried.").wait_for()
-    page.get_by_text("Why wasn’t it found?", exact=True).wait_for()  # in words, not as a sign alone
-    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
-    page.locator(".st-key-panel mark").first.wait_for()
-
-
-def test_no_matching_passage_names_the_searched_words(page: Page, app: App) -> None:
-    ask_anew(page, app, "Which painter decorated the opera of Sydney?")
-    reply = transcript(page)[1]
-    assert reply.startswith(
-        "I found nothing about this in your documents. I looked for: painter, decorated, opera, Sydney."
-    )
-    page.get_by_text("Why wasn’t it found?", exact=True).wait_for()
-    assert page.locator('[class*="st-key-chips_"] a').count() == 0
-
-
-def test_closest_sentences_unfold_their_context(page: Page, app: App) -> None:
+def test_closest_passages_unfold_their_context_and_open(page: Page, app: App) -> None:
     ask_anew(page, app, "Are bicycles carried to the museum by the railway of the pier?")
     said = page.locator('[class*="st-key-said_closest_"]')
+    assert "Not sure" in said.inner_text().partition("Closest passages:")[0]
     more = said.get_by_text("Show more")
     shown = len(said.inner_text())
     more.click()
     until(page, lambda: len(said.inner_text()) > shown + 100)
+    page.get_by_text("Bicycles are not carried.").wait_for()
     assert more.evaluate("el => getComputedStyle(el, '::after').content") == '"Show less"'
     assert more.evaluate("el => getComputedStyle(el).fontSize") == "0px"
+    page.get_by_text("Why wasn’t it found?", exact=True).wait_for()  # in words, not as a sign alone
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel mark").first.wait_for()
 
 
 def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
@@ -136,30 +93,7 @@ def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
     until(page, lambda: 0 <= asked.evaluate("el => el.getBoundingClientRect().top") < 500)
 
 
-def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app: App) -> None:
-    opened(page, app, "staff-handbook-2021.docx")
-    page.get_by_role("button", name="Ask about this document").click()
-    chip = page.locator(".st-key-scope_popover button").first
-    until(page, lambda: "staff-handbook" in chip.inner_text().lower())
-    ask(page, "Which painter decorated the opera of Sydney?")
-    answered(page)
-    page.get_by_text("Searched only in").wait_for()
-    page.get_by_role("button", name="Search all documents").click()
-    page.get_by_text("Searched only in").wait_for(state="detached")
-    until(page, lambda: "All documents" in chip.inner_text())
-    answered(page)
-    page.get_by_role("button", name="New chat").click()
-    page.locator(".st-key-empty_chat").wait_for()
-    until(page, lambda: page.evaluate("document.activeElement.dataset.testid") == "stChatInputTextArea")
-
-
-def test_misspelt_question_is_corrected_and_the_answer_says_so(page: Page, app: App) -> None:
-    ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
-    assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
-    page.get_by_text("Searched for: What joins the two cars on their two parallel tracks?").wait_for()
-
-
-@pytest.mark.main
+@pytest.mark.smoke
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two parallel tracks?")
     chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first
@@ -223,6 +157,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     page.locator(".st-key-document_page mark.quoted").first.wait_for()
     page.get_by_role("button", name="Back to the chat").click()
     page.locator(".st-key-panel .label", has_text=shown).wait_for()
+    settled(page)
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
 
@@ -239,9 +174,11 @@ def test_browser_back_undoes_each_click_and_forward_repeats_it(page: Page, app: 
     # The way from page to page leads to what was open.
     page.get_by_role("link", name="Compare", exact=True).click()
     page.get_by_role("heading", name="Compare").wait_for()
+    until(page, lambda: page.title() == "Compare · Lectern")
     settled(page)
     page.get_by_role("link", name="Chat", exact=True).click()
     until(page, lambda: at_rest() == seen[0])
+    until(page, lambda: page.title() == "How many steps has the Herring Stair? · Lectern")
     for number in (0, 1):
         page.locator('[class*="st-key-chips_"] a').nth(number).click()
         page.locator(".st-key-panel").locator(".label, .text, .cards").first.wait_for()
@@ -258,22 +195,6 @@ def test_browser_back_undoes_each_click_and_forward_repeats_it(page: Page, app: 
     ):
         go()
         until(page, lambda expected=expected: at_rest() == expected)
-
-
-def test_citation_of_a_text_file_marks_the_passage(page: Page, app: App) -> None:
-    ask_anew(page, app, "At what gusts did Dr Greaves recommend that the railway stop?")
-    page.locator('[class*="st-key-chips_"] a', has_text="committee-minutes").first.click()
-    cards = page.locator(".st-key-panel .cards")
-    cards.locator("mark").first.wait_for()
-    marked, around = cards.locator("mark").all_inner_texts(), cards.inner_text()
-    assert sum(map(len, marked)) > 40
-    assert all(text in around for text in marked)
-    assert len(around) > sum(map(len, marked))
-    quoted = cards.locator("mark.quoted").all_inner_texts()
-    assert quoted
-    said = " ".join(transcript(page)[-1].split())
-    assert all(" ".join(text.split()) in said for text in quoted)
-    assert sum(map(len, quoted)) < sum(map(len, marked))
 
 
 def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
@@ -314,31 +235,6 @@ def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, wa
     )
 
 
-def test_conversation_can_be_reopened_renamed_and_deleted(page: Page, app: App) -> None:
-    ask_anew(page, app, "How many steps are there on the Herring Stair?")
-    before = transcript(page)
-    page.get_by_role("button", name="New chat").click()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    page.get_by_role("button", name="How many steps are there on the Herring Stair?", exact=True).click()
-    answered(page)
-    assert transcript(page) == before
-    page.get_by_role(
-        "button", name="Rename, copy, export or delete: How many steps are there on the Herring Stair?"
-    ).click()
-    page.get_by_role("button", name="Rename", exact=True).click()
-    page.get_by_label("Conversation name").fill("The stair")
-    page.get_by_label("Conversation name").press("Enter")
-    page.get_by_role("button", name="Rename, copy, export or delete: The stair").wait_for()
-    page.reload()
-    page.get_by_role("button", name="Rename, copy, export or delete: The stair").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("Conversation deleted.").wait_for()
-    page.reload()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    assert page.get_by_role("button", name="The stair", exact=True).count() == 0
-
-
 OWN_OPTIONS = ("Documents each time", "staff-handbook-2021.docx")
 
 
@@ -362,60 +258,8 @@ def set_options(page: Page, way: str, document: str) -> None:
     settled(page)
 
 
-def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat")
-    set_options(page, "Documents each time", "staff-handbook-2021.docx")
-    ask(page, "May a dog ride in the car?")
-    answered(page)
-    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
-    page.reload()
-    answered(page)
-    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
-    ask(page, "And a horse?")
-    answered(page, 2)
-    assert facts_of(page).startswith("Documents each time")
-    for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_text_contents():
-        assert "staff-handbook-2021.docx" in chip
-    page.goto(f"{app.url}/chat")
-    ask(page, "How many cars are there, then?")
-    answered(page)
-    assert "All documents" in options(page)
-    page.get_by_role("button", name="May a dog ride in the car?", exact=True).click()
-    answered(page, 2)
-    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
-
-
-def test_just_talk_shows_no_documents_and_ends_with_its_chat(page: Page, app: App) -> None:
-    with saying_slowly(app, "Hello."):
-        page.goto(f"{app.url}/chat")
-        page.locator(".st-key-suggested").wait_for()
-        settled(page)
-        page.locator(".st-key-mode_popover button").first.click()
-        mode_option(page, "Just talk").click()
-        page.locator(".st-key-scope_popover").wait_for(state="detached")
-        page.get_by_test_id("stRadio").wait_for()  # the menu is still open
-        assert page.locator(".st-key-chat_reading_popover, .st-key-suggested").count() == 0
-        assert "passages" not in page.locator(".st-key-empty_chat").inner_text()
-        page.keyboard.press("Escape")
-        ask(page, "Say hello.")
-        answered(page)
-        page.get_by_role("button", name="More", exact=True).last.click()
-        page.get_by_role("menuitem", name="Keep as a note").wait_for()
-        assert page.get_by_text("Why wasn’t it found?").count() == 0
-        page.get_by_role("button", name="New chat").click()
-        page.locator(".st-key-scope_popover").wait_for()
-        assert "Follow-ups and documents" in options(page)
-        page.get_by_role("button", name="Say hello.", exact=True).click()
-        page.locator(".st-key-mode_popover", has_text="Just talk").wait_for()
-        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Documents").click()
-        box = page.locator(".st-key-home_ask textarea")
-        box.fill("Where can I leave my bicycle?")
-        box.press("Enter")
-        answered(page)
-        assert facts_of(page).startswith("Follow-ups and documents")
-
-
-def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
+def test_menus_that_are_closed_take_the_options_of_each_conversation(page: Page, app: App) -> None:
+    """The browser sends the values of a closed menu again with each press."""
     ask_anew(page, app, "How many carriages are there, then?")
     page.get_by_role("button", name="New chat").click()
     page.locator(".st-key-empty_chat").wait_for()
@@ -426,60 +270,31 @@ def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
     page.get_by_role("button", name="How many carriages are there, then?", exact=True).click()
     until(page, lambda: "All documents" in options(page))
     page.get_by_role("button", name="More", exact=True).last.click()
-    # each press sends the values of the menus again
     page.get_by_role("menuitem", name="Keep as a note").click()
     page.get_by_text("Added to your notes.").wait_for()
     settled(page)
     assert not any(part in options(page) for part in OWN_OPTIONS)
+    page.get_by_role("button", name="May a cat ride in the car?", exact=True).click()
+    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
+    page.reload()
+    answered(page)
+    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
+    ask(page, "And a horse?")
+    answered(page, 2)
+    assert facts_of(page).startswith("Documents each time")
+    for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_text_contents():
+        assert "staff-handbook-2021.docx" in chip
 
-
-def test_each_mode_states_its_largest_cost_before_a_question(page: Page, app: App) -> None:
-    with saying_slowly(app, "Yes."):
-        page.goto(f"{app.url}/chat")
-        page.get_by_role("heading", name="Ask your documents").wait_for()
+    with saying_slowly(app, "Hello."):
+        page.get_by_role("button", name="New chat").click()
+        page.locator(".st-key-empty_chat").wait_for()
+        until(page, lambda: page.title() == "Chat · Lectern")
+        until(page, lambda: page.evaluate("document.activeElement.dataset.testid") == "stChatInputTextArea")
         settled(page)
         page.locator(".st-key-mode_popover button").first.click()
-        page.get_by_text(re.compile(r"^Per question, at most: 1 call, about [\d,]+ tokens, ")).wait_for()
-        mode_option(page, "Step by step").click()
-        page.get_by_text(re.compile(r"^Per question, at most: \d+ calls, about [\d,]+ tokens")).wait_for()
-        mode_option(page, "Follow-ups and documents").click()
-        page.get_by_text("Per question, at most: 1 call,").wait_for()
-
-
-def test_a_deleted_document_is_no_longer_listed_as_chosen(page: Page, app: App) -> None:
-    page.goto(app.url)
-    drop(page, payload("ferry.txt", b"The ferry to Nessay leaves at noon on Sundays."))
-    row(page, "ferry.txt").wait_for()
-    wait_until_read(page)
-    page.get_by_role("link", name="Chat").click()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    set_options(page, "Follow-ups and documents", "ferry.txt")
-    until(page, lambda: "ferry.txt" in options(page))
-    page.get_by_role("link", name="Documents").click()
-    row(page, "ferry.txt").get_by_role("button", name="Delete ferry.txt").click()
-    row(page, "ferry.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("ferry.txt was deleted").wait_for()
-    page.get_by_role("link", name="Chat").click()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    settled(page)
-    until(page, lambda: "All documents" in options(page))
-
-
-def test_a_question_that_is_too_long_is_refused_and_stays(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat")
-    long = "Why is it so? " * 3572
-    ask(page, long)
-    page.get_by_text("The question has").wait_for()
-    page.get_by_text("the limit is 8,000").wait_for()
-    until(page, lambda: page.get_by_test_id("stChatInputTextArea").input_value() == long)
-    page.get_by_test_id("stChatInputTextArea").fill("What is in the handbook?")
-    page.get_by_test_id("stChatInputTextArea").press("Enter")
-    answered(page)
-
-
-def test_a_conversation_that_was_deleted_says_so(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat?c=0123456789abcdef")
-    page.get_by_text("This conversation no longer exists.").wait_for()
+        mode_option(page, "Just talk").click()
+        page.locator(".st-key-scope_popover").wait_for(state="detached")
+        page.get_by_test_id("stRadio").wait_for()  # the menu is still open
 
 
 def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app: App) -> None:
@@ -525,19 +340,3 @@ def test_answer_from_another_server_is_followed_and_stopped(page: Page, app: App
         ended.set()
         writer.join()
         elsewhere.delete(talk.id)
-
-
-def test_quoted_figures_without_a_total_are_not_displayed_as_one(page: Page, empty_app: App) -> None:
-    page.goto(empty_app.url)
-    costs = [
-        f"Each month we pay {euros} euros for {what}."
-        for what, euros in (("rent", 980), ("heating", 85), ("water", 30))
-    ]
-    drop(page, payload("costs.txt", "\n\n".join(costs).encode()))
-    wait_until_read(page)
-    note = page.get_by_text("Lectern quotes these figures and does not add them up.")
-    ask_anew(page, empty_app, "How much do we pay each month for heating?")
-    assert note.count() == 0
-    ask_anew(page, empty_app, "How much do we pay each month in all?")
-    assert "85 euros" in transcript(page)[-1]
-    note.wait_for()

@@ -24,6 +24,8 @@ LONG = "\n\n".join(
 SHORT = "\n\n".join(
     "The answer has a number of short words that fill a few lines of its column." for _line in range(3)
 )
+STOPPED = "The text so far has been kept"
+FOUR = ("Compact", "Simple summarize", "Generation", "Passages only")
 WIDTHS = """
 (() => {
   window.widths = new Set();
@@ -75,9 +77,10 @@ def finished(page: Page, count: int) -> None:
     settled(page)
 
 
-@pytest.mark.main
 def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 1280, "height": 640})
     columns = compare(page, app, "Refine", "Tree summarize", "Accumulate")
+    until(page, lambda: top_of_answers(page) < 200)  # they are scrolled to
     finished(page, 4)
     assert [columns.nth(place).locator("strong").first.inner_text() for place in range(4)] == [
         "Compact", "Refine", "Tree summarize", "Accumulate",
@@ -119,6 +122,7 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     page.reload()
     panel.locator(".text ins").first.wait_for()
     finished(page, 4)
+    assert top_of_answers(page) > 300  # nothing new, so nothing is scrolled
     assert panel.locator(".text").inner_text() == shown
     assert page.get_by_role("button", name="Pinned").count() == 2
     assert page.locator('[class*="st-key-cost_"]').all_inner_texts() == costs
@@ -141,43 +145,55 @@ def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) 
     until(page, lambda: panel.locator("button[data-number]").count() == 6)
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
     assert all(re.fullmatch(r"[\d.]+ s", cost) for cost in costs), costs
+    page.get_by_role("button", name="Close").click()
+    panel.wait_for(state="hidden")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    columns.first.scroll_into_view_if_needed()
+    first, second = (columns.nth(number).bounding_box() for number in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert first["width"] > 290
+    assert first["x"] + first["width"] <= second["x"] < 390  # its edge shows that there is more
+    columns.nth(1).scroll_into_view_if_needed()
+    until(page, lambda: (columns.nth(1).bounding_box() or second)["x"] < 60)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def top_of_answers(page: Page) -> float:
+    """Where the question above the answers is in the window, in pixels."""
+    return float(page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top"))
 
 
 def test_columns_grow_together_and_stop_alone_or_all_at_once(
-    page: Page, app: App, slow_model: ScriptedServer, look: Look, everything: bool
+    page: Page, app: App, slow_model: ScriptedServer, look: Look
 ) -> None:
-    columns = compare(page, app, "Simple summarize", "Passages only")
-    until(page, lambda: all("In 1900 trip 0" in columns.nth(place).inner_text() for place in (0, 1)))
-    assert all("In 1939 trip 7" not in columns.nth(place).inner_text() for place in (0, 1))
+    columns = compare(page, app, "Simple summarize", "Generation", "Passages only")
+    writing = columns.nth(0), columns.nth(1), columns.nth(2)
+    until(page, lambda: all("In 1900 trip 0" in column.inner_text() for column in writing))
+    assert all("In 1939 trip 7" not in column.inner_text() for column in writing)
     page.locator('[class*="st-key-hit_"]').nth(5).wait_for()  # the passages are there before the answers are
     look(page, "answers that grow")
 
     columns.first.get_by_role("button", name="Stop").click()
-    columns.first.get_by_text("The text so far has been kept").wait_for()
+    columns.first.get_by_text(STOPPED).wait_for()
     said = columns.first.get_by_test_id("stChatMessage").get_by_test_id("stMarkdownContainer").first
     kept = said.inner_text()
     before = len(columns.nth(1).inner_text())
     until(page, lambda: len(columns.nth(1).inner_text()) > before)
 
     page.reload()
-    columns.first.get_by_text("The text so far has been kept").wait_for()
+    columns.first.get_by_text(STOPPED).wait_for()
     until(page, lambda: len(columns.nth(1).inner_text()) > before)
-    page.get_by_role("button", name="Stop all").click()
-    columns.nth(1).get_by_text("The text so far has been kept").wait_for()
-    finished(page, 3)
+    page.get_by_role("button", name="Stop all").click()  # of the two that are written still
+    for number in (1, 2):
+        columns.nth(number).get_by_text(STOPPED).wait_for()
+    finished(page, 4)
     assert said.inner_text() == kept
-    assert page.get_by_role("button", name="Compare 3 answers").is_enabled()
-
-    if everything:
-        columns = compare(page, app, "Simple summarize", "Passages only")
-        until(page, lambda: all("In 1900 trip 0" in columns.nth(place).inner_text() for place in (0, 1)))
-        page.get_by_role("button", name="Stop all").click()  # of two
-        for place in (0, 1):
-            columns.nth(place).get_by_text("The text so far has been kept").wait_for()
-        finished(page, 3)
+    assert page.get_by_role("button", name="Compare 4 answers").is_enabled()
 
     page.get_by_role("button", name="Earlier questions").click()
-    page.get_by_role("button", name=f"{QUESTION} · Compact, Simple summarize, Passages only").first.wait_for()
+    page.get_by_role("button", name=f"{QUESTION} · {', '.join(FOUR)}").first.wait_for()
 
 
 @pytest.fixture
@@ -206,60 +222,3 @@ def test_growing_answers_list_steps_and_columns_keep_their_width(page_with_bars:
         finished(page, 3)
         widths = page.evaluate("() => [...window.widths]")
     assert len(widths) == 1, widths
-
-
-def test_phone_swipes_answers_and_each_names_its_steps(page: Page, app: App) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    columns = compare(page, app, "Passages only")
-    finished(page, 2)
-    columns.nth(0).get_by_text("Read all passages at once.").wait_for()
-    columns.nth(1).get_by_text("Found the passages; no answer was written.").wait_for()
-    first, second = (columns.nth(place).bounding_box() for place in (0, 1))
-    assert first is not None
-    assert second is not None
-    assert first["width"] > 290
-    assert first["x"] + first["width"] <= second["x"] < 390  # its edge shows that there is more
-    columns.nth(1).scroll_into_view_if_needed()
-    until(page, lambda: (columns.nth(1).bounding_box() or second)["x"] < 60)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_search_settings_name_changes_and_a_missing_model(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Compare").wait_for()
-    settled(page)
-    page.get_by_role("button", name="Search settings").click()
-    page.get_by_label("Passages", exact=True).fill("3")
-    page.get_by_label("Passages", exact=True).press("Enter")
-    page.get_by_text("Search settings · 3 passages").wait_for()
-    page.get_by_text("Varied passages", exact=True).click()
-    page.get_by_text("Search settings · 3 passages · varied passages").wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_role("textbox", name="Question").fill(QUESTION)
-    page.get_by_role("button", name="Ask", exact=True).click()
-    page.locator('[class*="st-key-hit_"]').nth(2).wait_for()
-    settled(page)
-    assert page.locator('[class*="st-key-hit_"]').count() == 3
-
-    page.get_by_role("button", name="Search settings").click()
-    page.get_by_label("Reranking model", exact=True).fill("nobody/has-this")
-    page.get_by_label("Reranking model", exact=True).press("Enter")
-    page.get_by_text("· reranked").wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Ask", exact=True).click()
-    # in the place of the answer; the line of the price may say it too
-    told = page.locator('[class*="st-key-problem_"]')
-    told.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
-
-
-def test_the_answers_are_scrolled_to(page: Page, app: App) -> None:
-    page.set_viewport_size({"width": 1280, "height": 640})
-    compare(page, app, "Refine")
-    until(
-        page,
-        lambda: page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") < 200,
-    )
-    finished(page, 2)
-    page.reload()
-    finished(page, 2)
-    assert page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") > 300

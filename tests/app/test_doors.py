@@ -54,8 +54,9 @@ def neighbour() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.main
-def test_browser_enters_by_the_printed_address_and_stays_in(stranger: Page, closed_app: App) -> None:
+def test_browser_enters_by_the_printed_address_and_stays_in(
+    stranger: Page, closed_app: App, tmp_path: Path
+) -> None:
     stranger.goto(f"{closed_app.url}/settings")
     stranger.get_by_text("This browser does not have access yet").wait_for()
     stranger.goto(closed_app.address)
@@ -74,6 +75,11 @@ def test_browser_enters_by_the_printed_address_and_stays_in(stranger: Page, clos
     stranger.get_by_text("has locked the language model (LECTERN_MODEL_SETTINGS).").wait_for()
     settled(stranger)
     assert stranger.locator("[class*='st-key-llm_'], .st-key-test_llm, .st-key-save_llm").count() == 0
+    note = tmp_path / "note.html"
+    note.write_text(f'<a href="{closed_app.url}/settings?c=1">settings</a>')
+    stranger.goto(note.as_uri())
+    stranger.get_by_role("link").click()  # from outside, in a browser that has access
+    stranger.get_by_text("has locked the language model").wait_for()
 
 
 OPEN_WEBSOCKET = """
@@ -85,13 +91,20 @@ OPEN_WEBSOCKET = """
 """
 
 
-def test_page_of_another_port_can_neither_connect_nor_read(
+def test_its_pages_load_from_nowhere_else_and_other_pages_read_nothing(
     stranger: Page, closed_app: App, neighbour: str
 ) -> None:
     stranger.goto(closed_app.address)
     settled(stranger)
+    policy = stranger.request.get(closed_app.url).headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    scripts = next(part for part in policy.split(";") if part.strip().startswith("script-src "))
+    assert "unsafe-inline" not in scripts
+    assert "unsafe-eval" not in scripts.replace("wasm-unsafe-eval", "")
     websocket = f"ws://127.0.0.1:{closed_app.port}/_stcore/stream"
     assert stranger.evaluate(OPEN_WEBSOCKET, websocket) == "open"
+    with pytest.raises(Exception, match="Failed to fetch"):  # its own page loads from nowhere else
+        stranger.evaluate("fetch('https://example.com')")
     stranger.goto(neighbour)  # whose requests have the cookie: cookies know no ports
     assert stranger.evaluate(OPEN_WEBSOCKET, websocket) == "refused"
     fetched = (
@@ -100,18 +113,6 @@ def test_page_of_another_port_can_neither_connect_nor_read(
     )
     assert stranger.evaluate(fetched, f"{closed_app.url}/_stcore/health") == "refused"
     assert stranger.evaluate(fetched, f"{closed_app.url}/") == "refused"
-
-
-def test_outside_link_opens_a_chat_in_an_admitted_browser(
-    stranger: Page, closed_app: App, tmp_path: Path
-) -> None:
-    stranger.goto(closed_app.address)
-    settled(stranger)
-    note = tmp_path / "note.html"
-    note.write_text(f'<a href="{closed_app.url}/settings?c=1">settings</a>')
-    stranger.goto(note.as_uri())
-    stranger.get_by_role("link").click()
-    stranger.get_by_text("has locked the language model").wait_for()
 
 
 HOSTILE = """[a bank](https://evil.example/a?b=1&c=2 "safe") and ![a picture](https://evil.example/p.png)

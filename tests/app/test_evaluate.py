@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lectern.db.evaluations import Evaluations
-from lectern.settings import LLMSettings, PriceSettings, read_settings, write_settings
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Look, settled, until
-from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -103,13 +101,20 @@ def test_question_upload_names_its_bad_line_and_a_good_one_runs(evaluate: Page, 
     assert float(row[1].split()[0]) > 0.5
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_typed_questions_are_measured_and_figures_need_no_scroll(
-    evaluate: Page, width: int, height: int
-) -> None:
-    from playwright.sync_api import expect
+def test_typed_questions_are_measured_and_figures_need_no_scroll(evaluate: Page) -> None:
+    for width, height in ((1440, 900), (390, 844)):
+        evaluate.set_viewport_size({"width": width, "height": height})
+        type_questions(evaluate)
+        measure_in_view(evaluate)
+        evaluate.get_by_text("View questions").click()
+        evaluate.get_by_text("history-of-the-railway.pdf, p. 2", exact=True).wait_for()
+        evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
+        evaluate.get_by_role("button", name="New questions").click()
+        first = evaluate.get_by_role("textbox", name="Question 1", exact=True)
+        until(evaluate, lambda first=first: first.count() == 1 and first.input_value() == "")
 
-    evaluate.set_viewport_size({"width": width, "height": height})
+
+def type_questions(evaluate: Page) -> None:
     evaluate.get_by_role("button", name="Use these questions").click()
     evaluate.locator(".st-key-problem_evaluate").get_by_text("You have not typed a question yet.").wait_for()
     settled(evaluate)
@@ -125,6 +130,10 @@ def test_typed_questions_are_measured_and_figures_need_no_scroll(
     evaluate.get_by_text("2 questions · your own").wait_for()
     evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
     settled(evaluate)
+
+
+def measure_in_view(evaluate: Page) -> None:
+    from playwright.sync_api import expect
 
     measure = evaluate.locator(".st-key-measure button")
     expect(measure).to_be_in_viewport(ratio=1)
@@ -144,49 +153,6 @@ def test_typed_questions_are_measured_and_figures_need_no_scroll(
     assert evaluate.get_by_text(WORTH).count() == 0
     (row,) = figures(evaluate)
     assert float(row[1].split()[0]) == 1
-
-    evaluate.get_by_text("View questions").click()
-    evaluate.get_by_text("history-of-the-railway.pdf, p. 2", exact=True).wait_for()
-    evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
-    evaluate.get_by_role("button", name="New questions").click()
-    first = evaluate.get_by_role("textbox", name="Question 1", exact=True)
-    until(evaluate, lambda: first.count() == 1 and first.input_value() == "")
-
-
-def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> None:
-    upload(evaluate, "two.csv", b"question,answer\nWho built it?,Penrose\nWhen?,1893\n")
-    evaluate.get_by_text("2 questions were imported.").wait_for()
-    settled(evaluate)
-    # A question that is being edited is still there after a look at another page, and as it was once that is
-    # cancelled.
-    evaluate.get_by_text("View questions").click()
-    evaluate.get_by_role("button", name="Edit").last.click()
-    answers = evaluate.get_by_label("Right answers, one per line")
-    answers.fill("In 1897")
-    answers.press("Control+Enter")
-    settled(evaluate)
-    evaluate.get_by_role("link", name="Compare", exact=True).click()
-    evaluate.get_by_role("heading", name="Compare").wait_for()
-    evaluate.get_by_role("link", name="Evaluate", exact=True).click()
-    evaluate.get_by_text("View questions").click()
-    until(evaluate, lambda: answers.input_value() == "In 1897")
-    evaluate.get_by_role("button", name="Cancel").click()
-    answers.wait_for(state="detached")
-    evaluate.get_by_role("button", name="Edit").last.click()
-    until(evaluate, lambda: answers.input_value() == "1893")
-    evaluate.get_by_role("button", name="Cancel").click()
-    answers.wait_for(state="detached")
-    settled(evaluate)
-    evaluate.get_by_role("button", name="More", exact=True).click()
-    delete = evaluate.get_by_role("button", name="Delete with all its measurements")
-    delete.click()
-    evaluate.get_by_text("Delete two with all its measurements?").wait_for()
-    settled(evaluate)
-    evaluate.get_by_role("button", name="Keep", exact=True).click()
-    delete.click()
-    evaluate.locator(".st-key-delete_set_now button").click()
-    evaluate.get_by_text("Question set deleted.").wait_for()
-    evaluate.get_by_text("There are no questions yet.").wait_for()
 
 
 def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app: App, look: Look) -> None:
@@ -277,103 +243,3 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
 def choose_kind(page: Page) -> None:
     page.locator('[class*="st-key-compare_kind_"]').get_by_text("Same (").click()
     settled(page)
-
-
-def test_a_killed_servers_measurement_resumes_on_request(evaluate: Page, app: App) -> None:
-    database = SQLiteDatabase(app.home / "library.db")
-    kept = Evaluations(database, clock=lambda: 1000.0)  # long ago
-    from lectern.db.evaluations import Setting
-    from lectern.schema import Ask
-    from ragcore.evaluation.question_sets import Question
-
-    made = kept.add_set("Left behind", [Question("How many steps has the Herring Stair?", ("214",))])
-    run = kept.begin_run(
-        made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model=""
-    )
-    kept.claim_run(run.id)
-    database.close()
-    evaluate.reload()
-    evaluate.get_by_text("Three passages: stopped after 0 questions.").wait_for()
-    evaluate.get_by_role("button", name="Continue").click()
-    open_figures(evaluate)
-    until(evaluate, lambda: [row[0] for row in figures(evaluate)] == ["Three passages"])
-
-
-def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> None:
-    from lectern.db.evaluation_scores import Result
-    from lectern.db.evaluations import Setting
-    from lectern.schema import Ask
-    from ragcore.evaluation.question_sets import Question
-
-    database = SQLiteDatabase(app.home / "library.db")
-    kept = Evaluations(database)
-    questions = [
-        Question("How many steps has the Herring Stair?", ("214",)),
-        Question("Who built it?", ("Edwin Rusk",)),
-    ]
-    made = kept.add_set("Half done", questions)
-    run = kept.begin_run(
-        made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=True, model="another"
-    )
-    kept.claim_run(run.id)
-    kept.add_result(run.id, Result(questions[0], {"hit_rate": 1.0}, 0.1, answer="214 [1]"))
-    kept.end_run(run.id, "stopped")
-    database.close()
-    evaluate.reload()
-    evaluate.get_by_text("The language model has changed.").wait_for()
-    evaluate.get_by_role("button", name="Start over").click()
-    until(evaluate, lambda: len(figures(evaluate)) == 2, 60)
-    until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
-    settled(evaluate)
-    assert all(row[0].startswith("Three passages, ") for row in figures(evaluate))
-    evaluate.get_by_text("Three passages: stopped after 1 question.").wait_for()
-
-
-def test_measurement_over_the_limit_needs_consent_first(evaluate: Page, app: App) -> None:
-    before = read_settings(app.home)
-    with ScriptedServer(models=("tiny",)) as server:
-        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        limited = before.model_copy(update={"llm": llm, "price": PriceSettings(ask_above_calls=5)})
-        write_settings(app.home, limited)
-        try:
-            upload(
-                evaluate,
-                "mine.csv",
-                b"question\nHow many steps has the Herring Stair?\nWho built the cliff railway?\n",
-            )
-            evaluate.get_by_text("2 questions · your own").wait_for()
-            settled(evaluate)
-            evaluate.locator(".st-key-measure button").click()
-            evaluate.locator(".st-key-confirm_price").get_by_text("The 2 answers take 6 calls").wait_for()
-            evaluate.locator(".st-key-confirm_cancel button").click()
-            evaluate.locator(".st-key-confirm_price").wait_for(state="detached")
-            settled(evaluate)
-            assert not [request for request in server.requests if request.body.get("messages")]
-            evaluate.locator(".st-key-measure button").click()
-            evaluate.locator(".st-key-confirm_run button").click()
-            evaluate.locator(".st-key-more_figures").wait_for(timeout=60_000)
-            until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
-            assert len([request for request in server.requests if request.body.get("messages")]) == 6
-        finally:
-            write_settings(app.home, before)
-
-
-def test_questions_that_a_model_could_not_make_are_tried_again(evaluate: Page, app: App) -> None:
-    before = read_settings(app.home)
-    with ScriptedServer(models=("tiny",), always=FAULTS["500"]) as server:
-        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        write_settings(app.home, before.model_copy(update={"llm": llm}))
-        try:
-            evaluate.get_by_label("How many", exact=True).fill("2")
-            evaluate.get_by_label("How many", exact=True).press("Enter")
-            settled(evaluate)
-            evaluate.get_by_role("button", name="Make questions from my documents").click()
-            failed = evaluate.locator(".st-key-problem_set_problem")
-            failed.get_by_role("button", name="Try again").wait_for(timeout=60_000)
-            server.always = Fault()
-            server.reply = lambda messages: f"Who built part {len(server.requests)} of the railway?"
-            failed.get_by_role("button", name="Try again").click()
-            evaluate.get_by_text("2 questions · made from your documents").wait_for(timeout=60_000)
-            assert failed.count() == 0
-        finally:
-            write_settings(app.home, before)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
-from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.app.conftest import App, Look, answered, facts_of, settled, until
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.app.test_model import connected, server  # noqa: F401  # fixtures
-from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -172,47 +169,3 @@ def test_the_run_card_opens_without_any_network(
     card.locator("summary", has_text="Answer in a chat (context_chat)").first.click()
     assert card.locator(".origin.documents").first.is_visible()
     context.close()
-
-
-def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Quotes the last passage of its call, and no more; a small window makes several calls of the
-    documents."""
-    passages = re.findall(r"^\[(\d+)\][^\n]*\n([^\n]+)", str(messages[-1]["content"]), re.MULTILINE)
-    return f"{passages[-1][1]} [{passages[-1][0]}]" if passages else "That is all. [1]"
-
-
-def test_the_run_card_of_a_model_names_it_and_holds_its_words(
-    page: Page,
-    app: App,
-    connected: ScriptedServer,  # noqa: F811
-) -> None:
-    connected.reply = by_parts
-    ask_anew(page, app, QUESTION)
-    with page.expect_download() as download:
-        choose_in_menu(page, "Save this answer with details")
-    card = Path(download.value.path()).read_text("utf-8")
-    assert "tiny" in card
-    quoted = by_parts([connected.chats[-1].body["messages"][-1]])
-    assert quoted.rpartition(" [")[0] in unescape(card)
-    assert QUESTION in card
-    assert "no language model" not in card
-
-
-def test_a_model_reads_everything_and_its_table(page: Page, app: App, connected: ScriptedServer) -> None:  # noqa: F811
-    connected.reply = by_parts
-    ask_anew(page, app, QUESTION)
-    choose_in_menu(page, "Read everything")
-    agree(page, ".st-key-panel", "Read everything")
-    answered(page, 2)
-    passages = total(page)
-    assert f"{passages} of {passages} passages" in facts(page)
-    assert "tiny" in facts(page)
-    numbers = page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').all_inner_texts()
-    assert numbers
-    assert numbers[0].split()[0] == "1"
-    choose_in_menu(page, "Ask each document")
-    agree(page, ".st-key-panel", "Ask each document")
-    answered(page, 3)
-    kinds = page.locator("table.file-answers tbody tr").evaluate_all("rows => rows.map(row => row.className)")
-    assert kinds
-    assert set(kinds) == {"found"}

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lectern.settings import read_settings, write_settings
 from lectern.ui.i18n import read_catalogue
 from tests.app.conftest import (
     App,
@@ -53,41 +54,87 @@ def page_language_is(page: Page, code: str) -> bool:
     return page.evaluate("document.documentElement.lang") == code
 
 
-def test_the_screens_are_in_the_browsers_language(browser: Browser, watch: Watch, empty_app: App) -> None:
-    for locale, code in (("de-DE", "de"), ("zh-CN", "zh")):
-        with tab(browser, watch, locale) as page:
-            page.goto(empty_app.url)
-            page.locator(".st-key-sample").get_by_text(text(code, "Try it with a sample")).wait_for()
-            page.get_by_text(text(code, "Drop your files here")).wait_for()
-            until(page, lambda page=page, code=code: page_language_is(page, code))
-
-
-def test_file_messages_use_the_reader_s_language(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_screens_speak_the_browsers_language(
+    browser: Browser, watch: Watch, empty_app: App, app: App
+) -> None:
     watch.forgiven.append("status of 422")  # the file is refused, as it should be
-    with tab(browser, watch, "de") as page:
-        page.goto(empty_app.url)
-        drop(page, payload("leer.txt", b""))
-        refused = row(page, "leer.txt")
-        refused.get_by_text(text("de", "{name} is empty.").format(name="leer.txt")).wait_for()
-        refused.get_by_role("button", name=text("de", "Delete {name}").format(name="leer.txt")).click()
-        refused.get_by_role("button", name=text("de", "Delete"), exact=True).click()
-        refused.wait_for(state="detached")
-
-
-def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, app: App) -> None:
+    with tab(browser, watch, "zh-CN") as page:
+        first_screen_is_in(page, empty_app, "zh")
     with tab(browser, watch, "de-DE") as page:
-        page.goto(f"{app.url}/chat")
-        page.locator(".st-key-empty_chat").wait_for()
-        ask(page, "How many steps has the Herring Stair?")
-        answered(page)
-        page.get_by_role("button", name=text("de", "More"), exact=True).last.click()
-        with page.expect_download() as begun:
-            page.get_by_role("menuitem", name=text("de", "Save this answer with details")).click()
-        card = Path(begun.value.path()).read_text("utf-8")
+        first_screen_is_in(page, empty_app, "de")
+        messages_about_files(page, empty_app)
+        what_streamlit_says(page, app)
+        run_card(page, app)
+
+
+def first_screen_is_in(page: Page, app: App, code: str) -> None:
+    page.goto(app.url)
+    page.locator(".st-key-sample").get_by_text(text(code, "Try it with a sample")).wait_for()
+    page.get_by_text(text(code, "Drop your files here")).wait_for()
+    until(page, lambda: page_language_is(page, code))
+
+
+def messages_about_files(page: Page, app: App) -> None:
+    drop(page, payload("leer.txt", b""))
+    refused = row(page, "leer.txt")
+    refused.get_by_text(text("de", "{name} is empty.").format(name="leer.txt")).wait_for()
+    refused.get_by_role("button", name=text("de", "Delete {name}").format(name="leer.txt")).click()
+    refused.get_by_role("button", name=text("de", "Delete"), exact=True).click()
+    refused.wait_for(state="detached")
+    set_file_limit(app, 3)
+    page.reload()
+    drop(page, payload("riesig.txt", b"x" * 3_000_001))
+    too_large = "{name} is {size}; the limit is {limit}. Split it, or raise the limit in Settings."
+    megabytes = "3\N{NO-BREAK SPACE}MB"
+    told = text("de", too_large).format(name="riesig.txt", size=megabytes, limit=megabytes)
+    page.get_by_text(told).wait_for()
+    set_file_limit(app, 500)
+
+
+def set_file_limit(app: App, megabytes: int) -> None:
+    settings = read_settings(app.home)
+    ingest = settings.ingest.model_copy(update={"max_file_mb": megabytes})
+    write_settings(app.home, settings.model_copy(update={"ingest": ingest}))
+
+
+def run_card(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    page.locator(".st-key-empty_chat").wait_for()
+    ask(page, "How many steps has the Herring Stair?")
+    answered(page)
+    page.get_by_role("button", name=text("de", "More"), exact=True).last.click()
+    with page.expect_download() as begun:
+        page.get_by_role("menuitem", name=text("de", "Save this answer with details")).click()
+    card = Path(begun.value.path()).read_text("utf-8")
     assert '<html lang="de">' in card
     for told in ("Answer", "Settings", "Passages", "Calls", "Time", "Documents", "Versions"):
         assert f"<h2>{text('de', told)}</h2>" in card
         assert text("de", told) == told or f"<h2>{told}</h2>" not in card
+
+
+def what_streamlit_says(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("OpenAI").click()
+    key = page.get_by_label(text("de", "Key"), exact=True)
+    key.fill("sk-abc")
+    page.get_by_text(text("de", "Press {name} to apply").format(name="Enter")).wait_for()
+    page.get_by_role("button", name=text("de", "Show what is typed")).click()
+    page.get_by_role("button", name=text("de", "Hide what is typed")).wait_for()
+    page.get_by_label(text("de", "Model"), exact=True).fill("abc")
+    page.get_by_text(text("de", "Add: {name}").format(name="abc")).wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=text("de", "Help for {name}").format(name=text("de", "Key"))).wait_for()
+    assert page.get_by_test_id("stSkipToContent").inner_text() == text("de", "Skip to main content")
+    page.get_by_role("button", name=text("de", "Discard")).click()
+    page.goto(f"{app.url}/evaluate")
+    page.get_by_test_id("stFileUploaderDropzone").get_by_text(text("de", "Upload"), exact=True).wait_for()
+    page.get_by_text(text("de", "{name} MB per file").format(name="500")).wait_for()
+    page.get_by_role("button", name=text("de", "Main menu")).click()
+    page.get_by_test_id("stMainMenuItem-print").get_by_text(text("de", "Print")).wait_for()
+    page.keyboard.press("Escape")
+    page.goto(f"{app.url}/indexes")
+    page.locator(".st-key-open_main").get_by_text(text("de", "My documents")).first.wait_for()
+    page.keyboard.press("Escape")
 
 
 def test_a_chosen_language_is_remembered(browser: Browser, watch: Watch, empty_app: App) -> None:
@@ -112,34 +159,6 @@ def test_a_chosen_language_is_remembered(browser: Browser, watch: Watch, empty_a
             ).wait_for()
         choose_language(page, text("de", "Same as the browser"))
         page.get_by_role("heading", name=text("de", "Settings"), exact=True).wait_for()
-
-
-def test_what_streamlit_says_is_in_the_readers_language(browser: Browser, watch: Watch, app: App) -> None:
-    with tab(browser, watch, "de-DE") as page:
-        page.goto(f"{app.url}/settings")
-        page.locator(".st-key-llm_provider").get_by_text("OpenAI").click()
-        key = page.get_by_label(text("de", "Key"), exact=True)
-        key.fill("sk-abc")
-        page.get_by_text(text("de", "Press {name} to apply").format(name="Enter")).wait_for()
-        page.get_by_role("button", name=text("de", "Show what is typed")).click()
-        page.get_by_role("button", name=text("de", "Hide what is typed")).wait_for()
-        page.get_by_label(text("de", "Model"), exact=True).fill("abc")
-        page.get_by_text(text("de", "Add: {name}").format(name="abc")).wait_for()
-        page.keyboard.press("Escape")
-        page.get_by_role(
-            "button", name=text("de", "Help for {name}").format(name=text("de", "Key"))
-        ).wait_for()
-        assert page.get_by_test_id("stSkipToContent").inner_text() == text("de", "Skip to main content")
-        page.get_by_role("button", name=text("de", "Discard")).click()
-        page.goto(f"{app.url}/evaluate")
-        page.get_by_test_id("stFileUploaderDropzone").get_by_text(text("de", "Upload"), exact=True).wait_for()
-        page.get_by_text(text("de", "{name} MB per file").format(name="500")).wait_for()
-        page.get_by_role("button", name=text("de", "Main menu")).click()
-        page.get_by_test_id("stMainMenuItem-print").get_by_text(text("de", "Print")).wait_for()
-        page.keyboard.press("Escape")
-        page.goto(f"{app.url}/indexes")
-        page.locator(".st-key-open_main").get_by_text(text("de", "My documents")).first.wait_for()
-        page.keyboard.press("Escape")
 
 
 def choose_language(page: Page, name: str) -> None:

@@ -74,76 +74,77 @@ def open_conversation(page: Page, app: App, size: str) -> None:
     settled(page)
 
 
-@pytest.mark.parametrize("size", WINDOWS)
 def test_long_names_keep_their_end_and_are_whole_on_touch(
-    browser: Browser, watch: Watch, named_app: App, size: str
-) -> None:
-    with tab(browser, watch, "de-DE") as page:
-        open_conversation(page, named_app, size)
-        chip = page.locator('[class*="st-key-chips_"] a', has_text="Bedienungsanleitung").first
-        assert chip.get_attribute("title") == NAMES[0]
-        assert size == "desktop" or is_cut_in_its_middle(chip, "2023-11.md")
-        chip.click()
-        name = page.locator(".st-key-panel_head b")
-        name.wait_for()
-        settled(page)
-        assert is_cut_in_its_middle(name, "2023-11.md")
-        assert (name.get_attribute("title") or "").endswith(NAMES[0])
-        low = name.bounding_box()
-        name.click()  # touched, it is shown in as many lines as it needs
-        until(page, lambda: not is_cut_in_its_middle(name, "2023-11.md"))
-        high = name.bounding_box()
-        assert low is not None
-        assert high is not None
-        assert high["height"] > 1.5 * low["height"]
-        assert name.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
-        assert page.locator(".st-key-panel").evaluate("el => el.scrollWidth <= el.clientWidth")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize("size", WINDOWS)
-def test_long_names_of_files_keep_their_end(
-    browser: Browser, watch: Watch, named_app: App, size: str
-) -> None:
-    with tab(browser, watch, "de-DE") as page:
-        width, height = WINDOWS[size]
-        page.set_viewport_size({"width": width, "height": height})
-        page.goto(named_app.url)
-        name = row(page, NAMES[1]).locator(".name")
-        name.wait_for()
-        settled(page)
-        assert is_cut_in_its_middle(name, "2024.md")
-        assert NAMES[1] in (name.get_attribute("title") or "")
-        name.click()
-        page.locator(".st-key-ask_about button").click()
-        page.locator(".st-key-empty_chat").wait_for()
-        settled(page)
-        scope = page.locator(".st-key-scope_popover button").first
-        until(page, lambda: is_cut_in_its_middle(scope.locator("p"), "2024.md"))
-
-
-def test_a_conversation_s_name_has_the_room_of_two_lines(
     browser: Browser, watch: Watch, named_app: App
 ) -> None:
     with tab(browser, watch, "de-DE") as page:
+        for size in WINDOWS:
+            chip_and_panel(page, named_app, size)
+            row_and_scope(page, named_app, size)
         open_conversation(page, named_app, "desktop")
-        for folded in (False, True):
-            if folded:  # where another page is open
-                page.goto(named_app.url)
-            name = page.locator('[data-testid="stSidebar"] button.title .name').first
-            name.wait_for()
-            settled(page)
-            shown = name.evaluate(
-                """name => {
-                  const text = name.firstChild, range = document.createRange();
-                  const box = name.getBoundingClientRect();
-                  let count = 0;
-                  for (let at = 0; at < text.length; at++) {
-                    range.setStart(text, at);
-                    range.setEnd(text, at + 1);
-                    if (range.getBoundingClientRect().bottom <= box.bottom + 1) count++;
-                  }
-                  return count;
-                }"""
-            )
-            assert shown > 40
+        assert shown_letters(page) > 40
+        page.goto(named_app.url)  # where another page is open, the list of conversations is folded
+        assert shown_letters(page) > 40
+
+
+def chip_and_panel(page: Page, app: App, size: str) -> None:
+    open_conversation(page, app, size)
+    chip = page.locator('[class*="st-key-chips_"] a', has_text="Bedienungsanleitung").first
+    assert chip.get_attribute("title") == NAMES[0]
+    assert size == "desktop" or is_cut_in_its_middle(chip, "2023-11.md")
+    chip.click()
+    name = page.locator(".st-key-panel_head b")
+    name.wait_for()
+    settled(page)
+    assert is_cut_in_its_middle(name, "2023-11.md")
+    assert (name.get_attribute("title") or "").endswith(NAMES[0])
+    low = name.bounding_box()
+    name.click()  # touched, it is shown in as many lines as it needs
+    until(page, lambda: not is_cut_in_its_middle(name, "2023-11.md"))
+    high = name.bounding_box()
+    assert low is not None
+    assert high is not None
+    assert high["height"] > 1.5 * low["height"]
+    assert name.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
+    assert page.locator(".st-key-panel").evaluate("el => el.scrollWidth <= el.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def row_and_scope(page: Page, app: App, size: str) -> None:
+    """The name in the list of files, and in the menu of what is searched."""
+    width, height = WINDOWS[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(app.url)
+    name = row(page, NAMES[1]).locator(".name")
+    name.wait_for()
+    settled(page)
+    assert is_cut_in_its_middle(name, "2024.md")
+    assert NAMES[1] in (name.get_attribute("title") or "")
+    name.click()
+    page.locator(".st-key-ask_about button").click()
+    page.locator(".st-key-empty_chat").wait_for()
+    settled(page)
+    scope = page.locator(".st-key-scope_popover button").first
+    until(page, lambda: is_cut_in_its_middle(scope.locator("p"), "2024.md"))
+
+
+def shown_letters(page: Page) -> int:
+    """How much of a conversation's name fits the room that it has, which is two lines."""
+    name = page.locator('[data-testid="stSidebar"] button.title .name').first
+    name.wait_for()
+    settled(page)
+    return int(
+        name.evaluate(
+            """name => {
+              const text = name.firstChild, range = document.createRange();
+              const box = name.getBoundingClientRect();
+              let count = 0;
+              for (let at = 0; at < text.length; at++) {
+                range.setStart(text, at);
+                range.setEnd(text, at + 1);
+                if (range.getBoundingClientRect().bottom <= box.bottom + 1) count++;
+              }
+              return count;
+            }"""
+        )
+    )

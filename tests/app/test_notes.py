@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 DOG = "May I bring a large dog?"
-GONE = Source(1, "n1", "gone", "gone.pdf", 0, 27, "The tower was built by Ada.", 0.5, "4", "page", 3)
+KEEPER = " ".join(f"The keeper oiled gate {number}." for number in range(12))
+BUILT = "The lock at Ossing was dug in 1911 by Nathan Crewe."
+LOCK = f"{KEEPER} {BUILT}"
+GONE = Source(1, "n1", "gone", "gone.txt", 0, len(LOCK), LOCK, 0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +35,8 @@ def notes(app: App) -> Iterator[Notes]:
     """Of the application, without any before and after."""
     database = SQLiteDatabase(app.home / "library.db")
     notes, conversations = Notes(database), Conversations(database)
+    for note in notes.all():
+        notes.delete(note.id)
     yield notes
     for note in notes.all():
         notes.delete(note.id)
@@ -53,14 +58,6 @@ def read_text_of(path: Path) -> str:
     return " ".join(read_file(path, ReadOptions(path.name)).text.split())
 
 
-def test_a_saved_answer_that_is_unsure_retains_its_mark(page: Page, app: App, notes: Notes) -> None:
-    ask_anew(page, app, "Where can I park my own bicycle?")
-    keep_answer(page)
-    page.get_by_text("Added to your notes.").wait_for()
-    (note,) = notes.all()
-    assert note.text.startswith("*Not sure*\n\nClosest passages:")
-
-
 def test_answer_note_is_opened_edited_and_saved_as_files(
     page: Page, app: App, notes: Notes, look: Look, tmp_path: Path
 ) -> None:
@@ -70,11 +67,12 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
     keep_answer(page)
     page.get_by_text("This is already in your notes.").wait_for()
     answer = transcript(page)[1]
+    (note,) = notes.all()
+    notes.keep("This one stays here.", [], question="Which one?")
     link(page).click()
     page.get_by_role("heading", name="Notes").wait_for()
     page.reload()  # without what was said at the edge of the screen
     settled(page)
-    (note,) = notes.all()
     assert note.question == DOG
     shown = page.locator(f".st-key-note_{note.id}")
     assert answer.split("[")[0][:40] in " ".join(shown.inner_text().split())
@@ -88,7 +86,7 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
     button(page, "Close").click()
     page.locator(".st-key-panel").wait_for(state="detached")
 
-    button(page, "Edit").click()
+    shown.get_by_role("button", name="Edit").click()
     field = page.get_by_label("Note text")
     until(page, lambda: field.input_value() == note.text)
     field.fill("## Dogs\n\nOnly **small** ones [1].\n\n![x](http://evil/) <b>bold</b>")
@@ -98,6 +96,14 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
     assert "![x](http://evil/) <b>bold</b>" in shown.inner_text()
 
     button(page, "Export").click()
+    page.get_by_text("2 notes").wait_for()
+    page.get_by_text("Choose notes").click()
+    page.get_by_text("Select notes in the list.").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_test_id("stMain").get_by_text(DOG).first.click()
+    settled(page)
+    button(page, "Export").click()
+    page.get_by_text("1 note", exact=True).wait_for()
     files = {}
     for name, suffix in (("Word", "docx"), ("Markdown", "md")):
         with page.expect_download() as begun:
@@ -109,76 +115,24 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
     for part in (DOG, "Only small ones [1].", "![x](http://evil/) <b>bold</b>", source.file_name):
         assert part in read_text_of(files["docx"])
     assert "## Dogs\n\nOnly **small** ones [1]." in files["md"].read_text("utf-8")
+    assert "This one stays here." not in files["md"].read_text("utf-8")
 
 
-def test_a_quote_is_saved_from_its_passage(page: Page, app: App, notes: Notes) -> None:
-    ask_anew(page, app, DOG)
-    page.locator('[class*="st-key-chips_"] a').first.click()
-    panel = page.locator(".st-key-panel")
-    panel.locator("mark").first.wait_for()
-    quoted = " ".join(panel.locator(".quoted").all_inner_texts() or panel.locator("mark").all_inner_texts())
-    button(page, "Keep as a note").click()
-    page.get_by_text("Added to your notes.").wait_for()
-    (note,) = notes.all()
-    lines = [line.removeprefix("> ") for line in note.text.splitlines()]
-    assert "".join(lines).endswith(" [1]")
-    assert re.findall(r"\w+", "\n".join(lines)) == [*re.findall(r"\w+", quoted), "1"]
-    assert [source.number for source in note.sources] == [1]
-
-
-def test_a_note_outlives_its_document_and_says_so(page: Page, app: App, notes: Notes) -> None:
-    notes.keep("It was **Ada** [1].", [GONE], question="Who built it?")
-    page.goto(f"{app.url}/notes")
-    page.locator('[class*="st-key-chips_"] a').click()
-    panel = page.locator(".st-key-panel")
-    panel.get_by_text("gone.pdf has been deleted").wait_for()
-    assert panel.locator("mark").inner_text() == GONE.text
-
-
-def test_a_deleted_note_is_restored(page: Page, app: App, notes: Notes) -> None:
-    for text in ("one", "two"):
-        notes.keep(text, [])
-    before = notes.all()
-    page.goto(f"{app.url}/notes")
-    button(page, "Delete").last.click()
-    page.get_by_text("Note deleted.").wait_for()
-    until(page, lambda: notes.all() == before[:1])
-    button(page, "Undo").click()
-    page.get_by_text("Note deleted.").wait_for(state="detached")
-    assert notes.all() == before
-
-
-def test_searched_and_ticked_notes_are_exported(page: Page, app: App, notes: Notes, tmp_path: Path) -> None:
-    for number in range(9):
-        notes.keep(
-            f"Page {number} of the {'harbour' if number % 3 else 'tower'}.",
-            [],
-            question=f"Question {number}?",
-        )
-    page.goto(f"{app.url}/notes")
-    page.get_by_role("searchbox", name="Search notes").fill("tower")
-    until(page, lambda: page.locator('[class*="st-key-note_foot_"]').count() == 3)
-    button(page, "Export").click()
-    page.get_by_text("3 notes").wait_for()
-    page.get_by_text("Choose notes").click()
-    page.get_by_text("Select notes in the list.").wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_text("Question 3?").click()
-    settled(page)
-    button(page, "Export").click()
-    page.get_by_text("1 note", exact=True).wait_for()
-    with page.expect_download() as begun:
-        button(page, "Markdown").click()
-    begun.value.save_as(tmp_path / "notes.md")
-    assert (tmp_path / "notes.md").read_text("utf-8") == "# Notes\n\n## Question 3?\n\nPage 3 of the tower.\n"
-
-
-def test_conversation_as_word_and_as_pdf_say_the_same(page: Page, app: App, tmp_path: Path) -> None:
+def test_conversation_is_printed_alone_and_says_the_same_in_word_and_pdf(
+    page: Page, app: App, tmp_path: Path
+) -> None:
     page.context.add_init_script("window.print = () => { window.printed = true; }")
     ask_anew(page, app, DOG)
     answer = " ".join(re.sub(r"\[?\d\]?", "", transcript(page)[1]).split())[:40]
     whole = page.locator('[class*="st-key-chips_"] a').first.get_attribute("title") or ""
     source = whole.partition(" · ")[0]
+    page.emulate_media(media="print")
+    for hidden in ("stSidebar", "stHeader", "stBottom"):
+        assert not page.get_by_test_id(hidden).is_visible()
+    assert not button(page, "More").last.is_visible()
+    assert page.locator(".stMain").evaluate("el => getComputedStyle(el).overflowY") == "visible"
+    assert page.get_by_test_id("stChatMessage").last.is_visible()
+    page.emulate_media(media="screen")
     menu(page, DOG)
     with page.expect_download() as begun:
         page.get_by_role("link", name="Export as Word").click()
@@ -196,6 +150,36 @@ def test_conversation_as_word_and_as_pdf_say_the_same(page: Page, app: App, tmp_
         assert DOG in said
         assert re.sub(r"\W", "", answer) in re.sub(r"\W|\d", "", said)
         assert source in said
+
+
+def test_quote_of_a_deleted_document_is_in_sight_on_a_phone(page: Page, app: App, notes: Notes) -> None:
+    notes.keep(f"{BUILT} [1]", [GONE], question="Who dug the lock at Ossing?")
+    page.set_viewport_size({"width": 390, "height": 600})
+    page.goto(f"{app.url}/notes")
+    page.locator('[class*="st-key-chips_"] a').click()
+    panel = page.locator(".st-key-panel")
+    gone = panel.get_by_text("gone.txt has been deleted")
+    gone.wait_for()
+    quoted = panel.locator("mark .quoted")
+    assert (panel.locator("mark").inner_text(), quoted.inner_text()) == (LOCK, BUILT)
+    settled(page)
+    head = page.locator(".st-key-panel_head")
+    for shown in (gone, quoted):  # wholly within the window, below the head of the panel
+        until(
+            page,
+            lambda shown=shown: (
+                bottom(head) <= bottom(shown) - height(shown)
+                and bottom(shown) <= page.evaluate("innerHeight")
+            ),
+        )
+
+
+def bottom(shown: Locator) -> float:
+    return float(shown.evaluate("el => el.getBoundingClientRect().bottom"))
+
+
+def height(shown: Locator) -> float:
+    return float(shown.evaluate("el => el.getBoundingClientRect().height"))
 
 
 def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app: App) -> None:
@@ -234,14 +218,3 @@ def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app:
         box = button(page, "Export").bounding_box()
         assert box is not None
         assert box["y"] >= covered["y"] + covered["height"] or box["x"] >= covered["x"] + covered["width"]
-
-
-def test_what_is_printed_is_the_conversation_alone(page: Page, app: App) -> None:
-    ask_anew(page, app, DOG)
-    page.emulate_media(media="print")
-    for hidden in ("stSidebar", "stHeader", "stBottom"):
-        assert not page.get_by_test_id(hidden).is_visible()
-    assert not button(page, "More").last.is_visible()
-    assert page.locator(".stMain").evaluate("el => getComputedStyle(el).overflowY") == "visible"
-    assert page.get_by_test_id("stChatMessage").last.is_visible()
-    page.emulate_media(media="screen")

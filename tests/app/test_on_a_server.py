@@ -26,7 +26,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     yield from started(tmp_path_factory.mktemp("served"), postgres.fresh())
 
 
-def test_library_on_a_server_is_not_called_local_only(page: Page, served: App) -> None:
+def test_screens_name_the_server_and_go_on_by_themselves_when_it_was_away(page: Page, served: App) -> None:
     page.goto(served.url)
     page.get_by_text("on a server").wait_for()
     assert page.get_by_text("on this computer").count() == 0
@@ -36,8 +36,6 @@ def test_library_on_a_server_is_not_called_local_only(page: Page, served: App) -
     for untrue in ("searched on this computer", "nothing at all leaves this computer"):
         assert page.get_by_text(untrue).count() == 0
 
-
-def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served: App) -> None:
     page.goto(served.url)
     settled(page)
     with stopped_server():

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragcore.prompts.wording import TEXT_QA
-from tests.app.conftest import App, Look, answered, settled, until
-from tests.app.test_model import connected, open_settings, server, settings
-from tests.app.test_query import ask
-from tests.scripted_server import ScriptedServer
+from tests.app.conftest import App, Look, settled, until
+from tests.app.test_model import open_settings, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-__all__ = ["connected", "server", "settings"]
+__all__ = ["settings"]
 
 SAID = TEXT_QA.messages[1].content
 
@@ -50,7 +48,9 @@ def save(page: Page) -> None:
     page.locator(".st-key-save_prompt button").click()
 
 
-def test_invalid_prompt_is_refused_and_its_text_stays(settings: Page, app: App, look: Look) -> None:
+def test_a_prompt_is_refused_in_words_and_saved_while_being_typed(
+    settings: Page, app: App, look: Look, own_wording: None
+) -> None:
     wrong = "From {kontext_str}: {query_str}"
     open_settings(settings, app.url, "prompts")
     settings.get_by_role("button", name="Answer from passages").click()
@@ -60,38 +60,14 @@ def test_invalid_prompt_is_refused_and_its_text_stays(settings: Page, app: App, 
     report.get_by_text("{kontext_str} cannot be used here. {context_str} is missing.").wait_for()
     look(settings, "wording refused")
     assert message(settings).input_value() == wrong
-    settings.get_by_role("link", name="Evaluate").click()
-    settings.get_by_role("heading", name="Evaluate").wait_for()
-    settings.get_by_role("link", name="Settings").click()
-    settings.locator(".st-key-settings_page").get_by_text("Instructions").click()
-    settings.locator(".st-key-prompt_list").get_by_text("Not saved yet").wait_for()
-    settings.get_by_role("button", name="Answer from passages").click()
-    until(settings, lambda: message(settings).input_value() == wrong)
-    settings.locator(".st-key-discard_prompt button").click()
-    until(settings, lambda: message(settings).input_value() == SAID)
-    report.wait_for(state="detached")
 
-
-def test_next_answer_uses_the_new_prompt_and_old_ones_return(
-    connected: ScriptedServer, settings: Page, app: App, own_wording: None
-) -> None:
-    server = connected
-    open_settings(settings, app.url, "prompts.text_qa")
     message(settings).fill(f"Think of a ZEBRA first.\n{SAID}")
     save(settings)  # pressed once, and the field is still being typed in
-    settings.locator(".st-key-prompt_versions").get_by_text("versions").wait_for()
+    versions = settings.locator(".st-key-prompt_versions")
+    versions.get_by_text("versions").wait_for()
     settings.reload()
-    settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()
+    versions.get_by_text("2 versions").click()
     settings.locator(".wording ins").get_by_text("Think of a ZEBRA first.").wait_for()
-
-    server.requests.clear()
-    settings.goto(f"{app.url}/query")
-    ask(settings, "How many steps has the Herring Stair?")
-    answered(settings)
-    assert "ZEBRA" in server.requests[-1].body["messages"][-1]["content"]
-
-    open_settings(settings, app.url, "prompts.text_qa")
-    settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()
     settings.locator(".st-key-restore_text_qa_0 button").click()
-    settings.locator(".st-key-prompt_versions").get_by_text("3 versions").wait_for()
+    versions.get_by_text("3 versions").wait_for()
     until(settings, lambda: message(settings).input_value() == SAID)

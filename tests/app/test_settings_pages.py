@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.app.conftest import App, Watch, settled, until
+from tests.app.conftest import App, Watch, resting, settled, until
 from tests.app.test_languages import tab
 
 if TYPE_CHECKING:
@@ -36,24 +34,24 @@ def chosen(page: Page) -> str:
     return page.locator('.st-key-settings_page [aria-checked="true"]').inner_text()
 
 
-@pytest.mark.parametrize("language", ["en-GB", "de-DE"])
-def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: App, language: str) -> None:
+def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: App) -> None:
+    """In German, whose texts are longer than the English ones."""
     heights = {}
-    with tab(browser, watch, language) as page:
+    with tab(browser, watch, "de-DE") as page:
         page.set_viewport_size({"width": 1440, "height": 900})
         page.on("dialog", lambda dialog: dialog.accept())
         for part in PARTS:
             show(page, f"{app.url}/settings?s={part}")
-            heights[part] = page.evaluate(HEIGHT)
+            heights[part] = resting(page, lambda: page.evaluate(HEIGHT))
         page.goto(f"{app.url}/settings")
         for provider in ("llama_cpp", "ollama", "openai", "openai_compatible"):
             page.locator(".st-key-llm_provider button").nth(PROVIDERS.index(provider)).click()
             settled(page)
-            heights[provider] = page.evaluate(HEIGHT)
+            heights[provider] = resting(page, lambda: page.evaluate(HEIGHT))
     assert {name: height for name, height in heights.items() if height > 900} == {}
 
 
-def test_the_address_names_the_current_page(page: Page, app: App) -> None:
+def test_address_names_the_page_and_old_links_and_unsaved_input_are_heeded(page: Page, app: App) -> None:
     show(page, f"{app.url}/settings")
     assert chosen(page) == "Model"
     page.locator(".st-key-settings_page").get_by_text("Reading").click()
@@ -73,25 +71,33 @@ def test_the_address_names_the_current_page(page: Page, app: App) -> None:
     page.locator(".st-key-llm_provider").wait_for()
     assert chosen(page) == "Model"
 
-
-def test_old_settings_link_leads_to_the_new_section(page: Page, app: App) -> None:
+    # Links to the sections of the single page that there was before lead to where they are now.
+    page.goto("about:blank")
     page.goto(f"{app.url}/settings#copy")
     page.get_by_role("button", name="Download a copy").wait_for()
     assert page.url == f"{app.url}/settings?s=privacy"
-
-
-def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app: App) -> None:
+    page.goto("about:blank")
     page.goto(f"{app.url}/settings#language")
     page.locator(".st-key-set_language input").click()
     # read also where there is no font for Chinese
     page.get_by_role("option", name="中文 (Chinese)", exact=True).wait_for()
     page.keyboard.press("Escape")
     assert page.url == f"{app.url}/settings?s=display"
-    labels = page.get_by_test_id("stMainBlockContainer").get_by_test_id("stWidgetLabel").all_inner_texts()
-    assert [name for name in labels if name != "Settings"] == ["Display language", "Light or dark"]
+
+    # What is not saved on one page is warned of on another.
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    show(page, f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+    page.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
+    page.locator(".st-key-settings_page").get_by_text("Answers").click()
+    page.locator(".st-key-set_top_k").wait_for()
+    settled(page)
+    page.reload()
+    assert asked == ["beforeunload"]
 
 
-def test_a_chosen_appearance_applies_at_once_and_on_every_page(page: Page, app: App) -> None:
+def test_appearance_applies_on_every_page_and_the_menu_only_prints(page: Page, app: App) -> None:
     screen = page.get_by_test_id("stApp")
 
     def until_scheme(scheme: str) -> None:
@@ -113,9 +119,6 @@ def test_a_chosen_appearance_applies_at_once_and_on_every_page(page: Page, app: 
     choose("Same as the browser")
     until_scheme("light")
 
-
-def test_the_main_menu_prints_and_offers_nothing_else(page: Page, app: App) -> None:
-    show(page, f"{app.url}/settings?s=display")
     button, menu = page.get_by_test_id("stMainMenuButton"), page.get_by_test_id("stMainMenuPopover")
     button.focus()
     page.keyboard.press("Enter")
@@ -125,16 +128,3 @@ def test_the_main_menu_prints_and_offers_nothing_else(page: Page, app: App) -> N
     page.keyboard.press("Shift+Tab")  # leads out of it, and not to what is hidden
     menu.wait_for(state="detached")
     assert button.evaluate("el => el === document.activeElement")
-
-
-def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: App) -> None:
-    asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    show(page, f"{app.url}/settings")
-    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
-    page.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
-    page.locator(".st-key-settings_page").get_by_text("Answers").click()
-    page.locator(".st-key-set_top_k").wait_for()
-    settled(page)
-    page.reload()
-    assert asked == ["beforeunload"]

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lectern.access import access_token
-from lectern.keys import write_key
 from lectern.settings import AppSettings, LLMSettings, write_settings
-from tests.app.conftest import App, answered, settled
+from tests.app.conftest import App, answered
 from tests.app.test_chat import ask
-from tests.faults.test_damaged_library import overwrite_page
 from tests.faults.test_full_disk import ALONE, disks_can_be_made
 from tests.scripted_server import ScriptedServer
 
@@ -49,7 +47,6 @@ def fill_disk(ballast: Path) -> None:
 
 
 @pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
-@pytest.mark.main
 def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
     page: Page, sample: Path, tmp_path: Path, waiting_server: tuple[ScriptedServer, threading.Event]
 ) -> None:
@@ -83,28 +80,5 @@ def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
         page.get_by_text(ANSWER).wait_for()
         answered(page)
         assert unsaved.count() == 0
-    finally:
-        app.stop()
-
-
-# without the second one, no screen can be drawn
-@pytest.mark.parametrize("table", ["passages", "conversations"])
-def test_damaged_database_and_keys_are_reported_on_every_screen(
-    table: str, page: Page, sample: Path, tmp_path: Path
-) -> None:
-    home = tmp_path / "library"
-    shutil.copytree(sample, home)
-    write_key(home, "openai", "sk-secret")
-    (home / "keys.json").write_bytes(b'{"openai": "sk-sec')
-    overwrite_page(home / "library.db", table, b"\xff" * 4096)
-    app = App(home)
-    app.start()
-    try:
-        for address in ("", "settings"):
-            page.goto(f"{app.url}/{address}")
-            settled(page)
-            page.get_by_text("A part of the library file").wait_for()
-            page.get_by_text("keys.damaged-1.json").wait_for()
-            assert "sk-sec" not in page.locator("body").inner_text()
     finally:
         app.stop()

@@ -4,7 +4,7 @@ who only hears."""
 from __future__ import annotations
 
 import re
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.conftest import App, answered, drop, payload, row, settled, until
-from tests.app.test_chat import ask, ask_anew
+from tests.app.test_chat import ask
 from tests.app.test_compare import compare, finished, saying_slowly
-from tests.scripted_server import Fault, ScriptedServer
+from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
-SILENCE = 6.0  # seconds in which the model reads
 KEPT = "The text so far has been kept."
 STEPS = (  # as the history of the railway has it
     "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with "
@@ -58,16 +57,21 @@ def test_passages_and_token_count_come_before_the_first_word(
 ) -> None:
     words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
     chips = page.locator('[class*="st-key-chips_"]')
-    slow_model.reply, slow_model.words_per_second = lambda messages: STEPS, 4.0
-    slow_model.faults.append(Fault(delay=SILENCE))
+    is_read = threading.Event()
+
+    def reply(messages: object) -> str:
+        is_read.wait(60)
+        return STEPS
+
+    slow_model.reply, slow_model.words_per_second = reply, 4.0
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How many steps has the Herring Stair?")
-    asked = time.monotonic()
     chips.get_by_text("Reading:").wait_for()
     assert chips.get_by_role("link").count() > 1
     page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
-    assert time.monotonic() - asked < SILENCE
+    assert words.count() == 0
+    is_read.set()
     words.wait_for()
     page.get_by_text("I have").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
@@ -78,29 +82,27 @@ def test_passages_and_token_count_come_before_the_first_word(
     assert chips.get_by_text("Reading:").count() == 0
 
 
-def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_repeated_questions_start_with_empty_answers(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
     columns = compare(page, app, "Simple summarize")
-    for place in (0, 1):
-        begun(columns.nth(place))
+    for number in (0, 1):
+        begun(columns.nth(number))
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
     assert count_visible(page, KEPT) == 2
     before = columns.first.get_attribute("class")
     page.get_by_role("button", name="Compare 2 answers").click()
     until(page, lambda: columns.first.get_attribute("class") != before)
-    for place in (0, 1):
-        columns.nth(place).get_by_role("button", name="Stop").wait_for()
-        begun(columns.nth(place))
+    for number in (0, 1):
+        columns.nth(number).get_by_role("button", name="Stop").wait_for()
+        begun(columns.nth(number))
     assert count_visible(page, KEPT) == 0
     assert count_visible(page, "The first paragraph cites") == 2
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
 
-
-def test_repeated_question_starts_with_an_empty_answer(
-    page: Page, app: App, slow_model: ScriptedServer
-) -> None:
-    page.goto(f"{app.url}/query")
+    page.goto(f"{app.url}/query")  # a single answer
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Question").fill("In what wind does the railway stop?")
@@ -139,9 +141,20 @@ def test_regenerated_chat_answer_starts_empty_and_announces_end(
     page.locator(".st-key-stop button").wait_for()
     begun(page.locator("body"))
     assert (count_visible(page, KEPT), count_visible(page, "The first paragraph cites")) == (0, 1)
-    slow_model.words_per_second = 0.0
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
+
+    slow_model.reply = lambda messages: STEPS
+    ask(page, "How many steps has the Herring Stair?")
+    answered(page, 2)
+    until(page, lambda: read_announcement(page) == "The answer is ready.")
+    page.reload()
+    answered(page, 2)
+    page.wait_for_timeout(400)  # longer than an element is there before it tells anything
+    assert read_announcement(page) == ""  # nothing has ended since
+    compare(page, app, "Refine")
+    finished(page, 2)
+    until(page, lambda: read_announcement(page) == "The answers are ready.")
 
 
 def test_replaced_element_still_announces_the_end(page: Page) -> None:
@@ -179,7 +192,7 @@ def test_replaced_element_still_announces_the_end(page: Page) -> None:
     assert texts == ["", "", "It is being answered.", "It is being answered.", "", "It was answered at once."]
 
 
-def test_citation_pressed_while_its_answer_grows_opens_and_stays(
+def test_citation_pressed_while_its_answer_grows_stays_until_the_next(
     page: Page, app: App, slow_model: ScriptedServer
 ) -> None:
     page.goto(f"{app.url}/chat")
@@ -193,23 +206,18 @@ def test_citation_pressed_while_its_answer_grows_opens_and_stays(
     page.get_by_text("Paragraph 4 and so").wait_for()
     page.locator(".st-key-stop button").click()
     answered(page)
-    assert page.locator(".st-key-panel_head").is_visible()
+    panel = page.locator(".st-key-panel")
+    assert panel.is_visible()
     until(page, lambda: "&p=passage." in page.url)
 
-
-def test_a_screen_reader_announces_finished_answers(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat")
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    ask(page, "How many steps has the Herring Stair?")
-    answered(page)
-    until(page, lambda: read_announcement(page) == "The answer is ready.")
-    page.reload()
-    answered(page)
-    page.wait_for_timeout(400)  # longer than an element is there before it tells anything
-    assert read_announcement(page) == ""  # nothing has ended since
-    compare(page, app, "Refine")
-    finished(page, 2)
-    until(page, lambda: read_announcement(page) == "The answers are ready.")
+    settled(page)
+    slow_model.reply = lambda messages: "The line is long. " * 150
+    ask(page, "How long is the line?")  # whose answer closes the panel of the last one
+    page.get_by_text("The line is long.").first.wait_for()
+    assert page.locator(".st-key-stop").count() == 1
+    assert not panel.is_visible()
+    page.locator(".st-key-stop button").click()
+    page.locator(".st-key-stop").wait_for(state="detached")
 
 
 def test_reading_bar_appears_once_and_advances_meanwhile(
@@ -236,17 +244,3 @@ def test_reading_bar_appears_once_and_advances_meanwhile(
     other.get_by_text("towns.txt was deleted").wait_for()
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
-
-
-def test_panel_of_the_last_answer_closes_during_the_next(page: Page, app: App) -> None:
-    ask_anew(page, app, "May I bring a large dog?")
-    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
-    panel = page.locator(".st-key-panel")
-    panel.locator("mark").first.wait_for()
-    with saying_slowly(app, "The line is long. " * 150):
-        ask(page, "How long is the line?")
-        page.get_by_text("The line is long.").first.wait_for()
-        assert page.locator(".st-key-stop").count() == 1
-        assert not panel.is_visible()
-        page.locator(".st-key-stop button").click()
-        page.locator(".st-key-stop").wait_for(state="detached")

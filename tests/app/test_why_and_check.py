@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lectern.db.conversations import Conversations
-from lectern.settings import AnswerSettings, AppSettings, LLMSettings, read_settings, write_settings
-from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, choose_more, settled
+from lectern.settings import AppSettings, LLMSettings, read_settings, write_settings
+from tests.app.conftest import App, settled
 from tests.app.test_chat import ask_anew
 from tests.scripted_server import ScriptedServer
 
@@ -37,85 +35,6 @@ def settings_of(app: App) -> Iterator[App]:
 
 
 @pytest.fixture(params=["quotes", "a model"])
-def one_passage(request: pytest.FixtureRequest, settings_of: App) -> Iterator[App]:
-    """The application that looks at one passage, without a language model and with a scripted one."""
-    with ScriptedServer(write_reply) as server:
-        model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        llm = model if request.param == "a model" else LLMSettings()
-        write_settings(settings_of.home, AppSettings(llm=llm, answers=AnswerSettings(top_k=1)))
-        yield settings_of
-
-
-def last_sources(app: App, page: Page) -> list[str]:
-    """The files of the passages of the last answer on the screen, as the library has them."""
-    database = SQLiteDatabase(app.home / "library.db")
-    talk = page.url.split("c=")[1].split("&")[0]
-    names = [source.file_name for source in Conversations(database).messages(talk)[-1].sources]
-    database.close()
-    return names
-
-
-def open_why(page: Page) -> None:
-    """Ask why something is not in the last answer: in words below one that quotes nothing, else in its
-    menu."""
-    spelled = page.get_by_role("button", name="Why wasn’t it found?")
-    if spelled.count():
-        spelled.click()
-    else:
-        choose_more(page, "Why wasn’t it found?")
-    page.locator(".st-key-why_cause").wait_for()
-    settled(page)
-
-
-def expect(page: Page, words: str) -> None:
-    """Say what should have been found."""
-    field = page.get_by_role("textbox", name="What did you expect to find?")
-    field.fill(words)
-    field.press("Enter")
-
-
-def test_too_few_passages_is_diagnosed_and_one_button_fixes_it(page: Page, one_passage: App) -> None:
-    app = one_passage
-    ask_anew(page, app, "How many steps has the Herring Stair?")
-    assert SECOND not in last_sources(app, page)
-
-    open_why(page)
-    cause = page.locator(".st-key-why_cause")
-    cause.get_by_text("Lectern read only the first passage.").wait_for()
-    assert "number 2" in cause.inner_text()
-    missed = page.locator(".st-key-why_passage")
-    missed.filter(has_text=SECOND).wait_for()
-    assert "214 steps" in missed.inner_text()
-    page.get_by_text("Searched for: How many steps has the Herring Stair?").wait_for()
-    settled(page)
-
-    missed.get_by_role("button", name=SECOND).click()
-    page.locator(".st-key-panel .sheet mark").first.wait_for()
-    page.get_by_role("button", name="Back").click()
-    cause.wait_for()
-    settled(page)
-
-    cause.get_by_role("button", name="Read 3 passages").click()
-    page.locator('[class*="st-key-facts_"] a[title*="3 of"]').wait_for()
-    settled(page)
-    assert SECOND in last_sources(app, page)
-    assert read_settings(app.home).answers.top_k == 3
-
-
-def test_expected_text_is_searched_and_reported_if_absent(page: Page, app: App) -> None:
-    ask_anew(page, app, "How many steps has the Herring Stair?")
-    open_why(page)
-    expect(page, "214 steps from Fish Street")
-    page.get_by_text("It was found.").wait_for()
-    settled(page)
-    expect(page, "A submarine landed on Jupiter")
-    page.get_by_text("No passage seems to say it.").wait_for()
-    settled(page)
-    page.get_by_role("button", name="Add a document").click()
-    page.get_by_role("button", name="Choose files").first.or_(page.locator("li.row").first).first.wait_for()
-    assert "/chat" not in page.url
-
-
 def test_a_supported_and_an_invented_sentence_look_different(page: Page, settings_of: App) -> None:
     app = settings_of
     with ScriptedServer(write_reply) as server:
@@ -152,15 +71,3 @@ def test_a_supported_and_an_invented_sentence_look_different(page: Page, setting
         settled(page)
         marked.click()
         rows.nth(1).wait_for()
-
-
-def test_quotes_are_all_supported(page: Page, app: App) -> None:
-    ask_anew(page, app, "Why is the station clock never corrected?")
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Is it in the passages?").click()
-    rows = page.locator(".st-key-panel li.sentence")
-    rows.first.wait_for()
-    supported = page.locator(".st-key-panel li.supported")
-    assert supported.count() >= 1
-    # A question that was quoted with its answer claims nothing.
-    assert supported.count() + page.locator(".st-key-panel li.unjudged").count() == rows.count()

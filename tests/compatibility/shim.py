@@ -1,5 +1,5 @@
-"""An import shim: `llama_index.core.X` is `ragcore.X`, and a name that is not there is looked up in ragcore's
-other packages.
+"""An import shim: `llama_index.core.X` is `ragcore.llamaindex.X`, and a name that is not there is looked up
+in ragcore's other packages.
 
 Nothing else of a script changes. `llama_index.llms.openai` and other integrations are the packages of ragcore
 of their kind.
@@ -19,6 +19,7 @@ from typing import Any
 
 PEER = "llama_index"
 CORE = "llama_index.core"
+RING = "ragcore.llamaindex"
 
 
 def install(*, placeholders: bool = False) -> None:
@@ -32,7 +33,7 @@ def install(*, placeholders: bool = False) -> None:
 
 
 def strictly(module: str, name: str = "") -> bool:
-    """Whether `from ragcore.X import name` succeeds, where `module` is `llama_index.core.X`."""
+    """Whether `from ragcore.llamaindex.X import name` succeeds, where `module` is `llama_index.core.X`."""
     ours = _ours(module)
     return ours is not None and (not name or _own(ours, name) is not None)
 
@@ -97,8 +98,12 @@ def _ours(module: str) -> ModuleType | None:
     """The module of ragcore at the path of `module`; for an integration, such as `llama_index.llms.openai`,
     its kind's."""
     path = module.removeprefix(CORE) if module.startswith(CORE) else "." + ".".join(module.split(".")[1:2])
+    return _imported(f"{RING}{path}".rstrip("."))
+
+
+def _imported(module: str) -> ModuleType | None:
     try:
-        return import_module(f"ragcore{path}".rstrip("."))
+        return import_module(module)
     except ImportError:
         return None
 
@@ -118,14 +123,13 @@ def _elsewhere(name: str) -> Any:
     """The name wherever ragcore has it; public packages first, then modules."""
     import ragcore
 
-    modules = [
+    modules = [RING]
+    modules += [
         module.name for module in walk_packages(ragcore.__path__, "ragcore.") if "._" not in module.name
     ]
-    packages = [
-        path for path in modules if hasattr(sys.modules.get(path) or _ours(CORE + path[7:]), "__path__")
-    ]
-    for path in ["ragcore", *packages, *(path for path in modules if path not in packages)]:
-        module = _ours(CORE + path.removeprefix("ragcore"))
-        if module is not None and (found := getattr(module, name, None)) is not None:
+    loaded = [module for module in map(_imported, modules) if module is not None]
+    packages = [module for module in loaded if hasattr(module, "__path__")]
+    for module in [*packages, *loaded]:
+        if (found := getattr(module, name, None)) is not None:
             return found
     return None

@@ -11,20 +11,20 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.llamaindex.node_parser.code import CodeSplitter
+from ragcore.llamaindex.node_parser.semantic_splitter import SemanticSplitterNodeParser
+from ragcore.llamaindex.node_parser.sentence_window import SentenceWindowNodeParser
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.code import CodeSplitter
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.node_parser.html import HTMLNodeParser
 from ragcore.node_parser.json import JSONNodeParser
 from ragcore.node_parser.markdown import MarkdownNodeParser
 from ragcore.node_parser.node_tree import NodeTree
-from ragcore.node_parser.semantic import SemanticSplitterNodeParser
 from ragcore.node_parser.sentence import SentenceSplitter
-from ragcore.node_parser.sentence_window import SentenceWindowNodeParser
 from ragcore.node_parser.simple_file import SimpleFileNodeParser
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.node_parser.token import TokenTextSplitter
@@ -33,7 +33,6 @@ from ragcore.schema import Document, MetadataMode, Template, TextNode
 from ragcore.text.tokens import Tokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
 from tests.needs import SHARED, needs_documents, needs_vocabulary, texts
 from tests.ragcore.text.vocabulary import find_vocabulary
-from tests.sampling import examples
 from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
@@ -101,7 +100,6 @@ PARTS = st.sampled_from(
     size=st.integers(1, 12),
     share=st.integers(0, 12),
 )
-@settings(max_examples=examples(120), deadline=None)
 def test_nothing_is_lost_and_no_chunk_is_too_long(text: str, size: int, share: int) -> None:
     for tokenizer in tokenizers():
         check(text, SentenceSplitter(size, min(share, size), tokenizer=tokenizer), size)
@@ -122,7 +120,6 @@ def test_every_script_is_split_without_loss(path: Path) -> None:
     size=st.integers(1, 20),
     share=st.integers(0, 20),
 )
-@settings(max_examples=examples(100), deadline=None)
 def test_chunks_share_no_more_than_the_overlap(words: list[str], size: int, share: int) -> None:
     text, overlap = " ".join(words), min(share, size)
     for splitter in (
@@ -432,7 +429,6 @@ def test_nodes_of_a_document_part_count_from_the_document_start(kind: str) -> No
         PARTS | st.sampled_from(["# A\n", "```\n", "def f():\n    ", "x = (", "? "]), max_size=40
     ).map("".join)
 )
-@settings(max_examples=examples(100), deadline=None)
 def test_no_parser_that_keeps_the_words_loses_any(text: str) -> None:
     for kind in AS_IT_STANDS:
         for level in levels(MAKERS[kind]()([Document(text)])):

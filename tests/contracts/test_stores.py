@@ -42,7 +42,6 @@ from ragcore.vector_stores.postgres import PostgresStore
 from ragcore.vector_stores.postgres_schema import SCHEMA as POSTGRES_SCHEMA
 from ragcore.vector_stores.types import LlamaIndexMethods
 from tests import chroma, postgres
-from tests.sampling import examples
 
 Open = Callable[[Path], Store]
 
@@ -86,7 +85,8 @@ STORES: dict[str, Open] = {
     "postgres": open_postgres,
 }
 # sequences that hypothesis tries
-EXAMPLES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}
+# random sequences of changes for each 100 examples of a property
+SEQUENCES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
 # a Chroma collection is for one writing process
 SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}
@@ -348,7 +348,6 @@ def test_only_passages_that_pass_the_filters_are_returned(store: Store) -> None:
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     assert len(nearest) == len(sharing) == len(known)
 
-    @settings(max_examples=examples(150), deadline=None)
     @given(filters_)
     def check(wanted: MetadataFilters) -> None:
         passing = [id_ for id_, metadata in known if plainly(wanted, metadata)]
@@ -1051,16 +1050,15 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=examples(EXAMPLES[kind]),
+            max_examples=max(1, SEQUENCES[kind] * settings().max_examples // 100),
             stateful_step_count=30,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
 
 
-def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, everything: bool) -> None:
-    puts, kept = (60, 45) if everything else (24, 18)
+@pytest.mark.parametrize(("puts", "kept"), [(24, 18), pytest.param(60, 45, marks=pytest.mark.nightly)])
+def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, puts: int, kept: int) -> None:
     stores = [open_(tmp_path) for open_ in STORES.values()]
     random = np.random.default_rng(3)
     languages = [

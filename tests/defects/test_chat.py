@@ -15,7 +15,8 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.query_engine.retriever import RetrieverQueryEngine
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ragcore.llamaindex.retrievers.fusion_retriever import QueryFusionRetriever
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.fusion import QueryFusionRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.postprocessor import EmbeddingRecencyPostprocessor
+from ragcore.llamaindex.postprocessor import EmbeddingRecencyPostprocessor
 from ragcore.schema import NodeWithScore, TextNode
 
 

@@ -42,6 +42,7 @@ def loaded_after(code: str) -> set[str]:
 def test_d2_making_any_splitter_imports_no_tokenizer() -> None:
     code = """
 from ragcore.node_parser import *
+from ragcore.llamaindex.node_parser import CodeSplitter, SemanticSplitterNodeParser, SentenceWindowNodeParser
 SentenceSplitter(); TokenTextSplitter(); HierarchicalNodeParser.from_defaults(); CodeSplitter("python")
 SentenceWindowNodeParser(); MarkdownNodeParser(); HTMLNodeParser(); JSONNodeParser(); SimpleFileNodeParser()
 SemanticSplitterNodeParser(embed_model=object())
@@ -52,6 +53,7 @@ SemanticSplitterNodeParser(embed_model=object())
 def test_d2_markup_and_sentence_splitting_needs_no_tokenizer() -> None:
     code = """
 from ragcore.node_parser import *
+from ragcore.llamaindex.node_parser import SentenceWindowNodeParser
 from ragcore.schema import Document
 for parser in (SentenceWindowNodeParser(), MarkdownNodeParser(), HTMLNodeParser(), SimpleFileNodeParser()):
     assert parser([Document("# One\\n<p>Two.</p> Three.")])

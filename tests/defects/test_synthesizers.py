@@ -14,8 +14,8 @@ from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
 from ragcore.prompts.wording import REFINE
-from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS, Packer
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import ChatMessage, MessageRole
 from tests.ragcore.response_synthesizers.doubles import (

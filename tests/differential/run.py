@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.differential.cases import Area, Case, area, error
-from tests.sampling import spread
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 280.0  # seconds for an area
@@ -33,12 +32,10 @@ class Verdict:
     reason: str
 
 
-def compared(name: str, python: str = sys.executable, *, most: int | None = None) -> list[Verdict]:
-    """`python`: an interpreter that has llama-index-core 0.14.25. `most`: of how many cases, from all over
-    the area."""
+def compared(name: str, python: str = sys.executable) -> list[Verdict]:
+    """`python`: an interpreter that has llama-index-core 0.14.25."""
     chosen = area(name)
     cases = list(chosen.cases())
-    cases = cases if most is None else spread(cases, most)
     with ThreadPoolExecutor(1) as beside:
         waiting = beside.submit(_theirs, name, cases, python)
         outcomes = [_plain(_ours(name, case)) for case in cases]

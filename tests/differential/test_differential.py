@@ -42,8 +42,9 @@ class Credulous:
 
 @pytest.mark.skipif(_installed() != PEER, reason=f"needs llama-index-core {PEER}")
 @pytest.mark.parametrize("name", area_names())
-def test_every_difference_has_a_reason(name: str, everything: bool) -> None:
-    verdicts = compared(name, most=None if everything else 20)
+@pytest.mark.nightly
+def test_every_difference_has_a_reason(name: str) -> None:
+    verdicts = compared(name)
     unexplained = [
         (verdict.case.id_, verdict.theirs, verdict.ours)
         for verdict in verdicts

@@ -166,6 +166,21 @@ def test_a_turned_bit_of_the_database_changes_nothing_unsaid(
     assert outcome(folder, expected) in ("right", "healed", "said")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"row INTEGER PRIM", b"ARY KEY,\n    document "),
+        (b"in the folder of vectors", b"\n    slots INTEGER"),  # the column is a part of the comment
+    ],
+)
+def test_a_turned_bit_in_the_definition_of_a_table_is_said(
+    before: bytes, after: bytes, folder: Path, expected: dict[str, Any]
+) -> None:
+    data = (folder / "library.db").read_bytes()
+    turn_bit(folder / "library.db", data.index(before + after) + len(before), 1)
+    assert outcome(folder, expected) == "said"
+
+
 def columns(folder: Path, table: str, column: str) -> list[Any]:
     with closing(sqlite3.connect(folder / "library.db")) as db:
         return [value for (value,) in db.execute(f"SELECT {column} FROM {table}")]

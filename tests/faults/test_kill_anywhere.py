@@ -134,14 +134,15 @@ CHANGES = [
 ]
 
 
-@pytest.mark.main
-def test_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
-    rounds, least = (26, 200) if everything else (2, 14)
+@pytest.mark.parametrize(("rounds", "least"), [(2, 14), pytest.param(26, 200, marks=pytest.mark.nightly)])
+def test_library_killed_at_any_moment_loses_and_doubles_nothing(
+    tmp_path: Path, rounds: int, least: int
+) -> None:
     _driven(tmp_path, seed=20, rounds=rounds, least=least)
 
 
-def test_server_library_with_a_killed_client_loses_nothing(tmp_path: Path, everything: bool) -> None:
-    rounds, least = (3, 12) if everything else (1, 3)
+@pytest.mark.parametrize(("rounds", "least"), [(1, 3), pytest.param(3, 12, marks=pytest.mark.nightly)])
+def test_server_library_with_a_killed_client_loses_nothing(tmp_path: Path, rounds: int, least: int) -> None:
     _driven(tmp_path, seed=21, rounds=rounds, least=least, address=postgres.fresh())
 
 

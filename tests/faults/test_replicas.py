@@ -132,7 +132,6 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
     return False
 
 
-@pytest.mark.beside("test_two_workers_and_a_deleting_application_lose_nothing")
 def test_two_applications_and_three_workers_survive_a_kill(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]

@@ -74,6 +74,7 @@ def embedding(file: FileRow) -> bool:
     return file.stage is Stage.EMBEDDING and file.done > 0
 
 
+@pytest.mark.late("a worker, a reader and an embedder start in processes of their own within two minutes")
 def test_a_file_is_stopped_within_two_seconds_and_resumed(library: Library) -> None:
     file_id = add(library, LONG, "long.txt")
     wait(library, file_id, embedding)

@@ -8,27 +8,30 @@ from pathlib import Path
 
 import pytest
 
+from lectern.jobs import lease
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.base import LLM
-from tests import postgres
-from tests.databases import KINDS
 
 
-@pytest.fixture(params=KINDS)
-def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
-    folder = tmp_path / "library"
-    where = postgres.fresh() if request.param == "postgres" else folder
+@pytest.fixture
+def open_library(tmp_path: Path) -> Iterator[Callable[..., Library]]:
     opened: list[Library] = []
 
     def open_it(llm: LLM | None = None) -> Library:
-        library = Library(where, embedder=HashEmbedding(), llm=llm, local=folder)
+        library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
         opened.append(library)
         return library
 
     yield open_it
     for library in opened:
         library.close()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, a small file is not moved to the queue of large ones unless a test says so."""
+    monkeypatch.setattr(lease, "SMALL_SECONDS", 300.0)
 
 
 @pytest.fixture(autouse=True, scope="module")

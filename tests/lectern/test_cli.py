@@ -34,7 +34,6 @@ def library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return library
 
 
-@pytest.mark.main
 def test_added_files_answer_a_question_with_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,7 +223,6 @@ def test_a_failed_command_prints_one_sentence(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().err.startswith("There is no question.")
 
 
-@pytest.mark.main
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_application_prints_its_address_and_ends_on_ctrl_c(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library")]

@@ -92,11 +92,11 @@ def test_answer_sends_the_key_to_its_own_server_only(tmp_path: Path) -> None:
         llm = LLMSettings(provider="openai_compatible", base_url=f"{own.url}/v1", model="tiny")
         library.update_settings(library.settings.with_model(llm))
         write_key(library.folder, "openai_compatible", KEY, llm.base_url)
-        library.llm().generate(HELLO)
+        library.writer().generate(HELLO)
         library.update_settings(
             library.settings.with_model(llm.model_copy(update={"base_url": f"{other.url}/v1"}))
         )
-        library.llm().generate(HELLO)
+        library.writer().generate(HELLO)
         library.close()
         assert f"Bearer {KEY}" in authorizations(own)
         assert authorizations(other) == {None}

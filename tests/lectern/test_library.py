@@ -25,7 +25,7 @@ from lectern.jobs.worker import Worker, tidy
 from lectern.library import Library
 from lectern.runs.answer_runs import AlreadyAnsweringError, AnswerRuns
 from lectern.schema import Ask
-from lectern.settings import AppSettings, ChatMode, LLMSettings, ResponseMode
+from lectern.settings import RESPONSE_MODES, AppSettings, ChatMode, LLMSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
@@ -620,7 +620,7 @@ def test_the_trace_of_every_mode_is_stored(open_library: Callable[..., Library])
     runs = AnswerRuns(library)
     # which this model, without functions, cannot do
     ways = [way for way in get_args(ChatMode) if way != "openai"]
-    for mode, chat_mode in product(get_args(ResponseMode), [None, *ways]):
+    for mode, chat_mode in product(RESPONSE_MODES, [None, *ways]):
         talk = library.conversations.create().id
         finished(library, runs, Ask("How high is the tower?", chat_mode=chat_mode, response_mode=mode), talk)
         answer_id = finished(

@@ -6,28 +6,15 @@ import re
 import socket
 import time
 
-import numpy as np
 import pytest
 
 from lectern.models import ConnectionReport, check_connection, open_llm
 from lectern.settings import LLMSettings, Provider
 from ragcore.errors import ConfigError
-from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMMetadata
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from tests.scripted_server import FAULTS, HTML, Fault, ScriptedServer, error
-
-
-class NoEmbedder:
-    name = "none"
-    dimension = 1
-
-    def embed_passages(self, texts: object) -> np.ndarray:
-        raise AssertionError("nothing is to be embedded")
-
-    embed_query = embed_passages
-
 
 REMOTE: list[Provider] = ["ollama", "openai", "openai_compatible"]
 
@@ -150,8 +137,6 @@ def test_no_language_model_is_fine() -> None:
 
 
 def test_settings_open_the_model_they_name() -> None:
-    embedder = NoEmbedder()
-    assert isinstance(open_llm(LLMSettings(), "", embedder=embedder), ExtractiveLLM)
     kinds: dict[Provider, type] = {
         "ollama": Ollama,
         "openai": OpenAI,
@@ -161,7 +146,7 @@ def test_settings_open_the_model_they_name() -> None:
         chosen = LLMSettings(
             provider=provider, base_url="localhost:1", model=" m ", context_window=2000, num_output=99
         )
-        llm = open_llm(chosen, "sk", embedder=embedder)
+        llm = open_llm(chosen, "sk")
         assert type(llm) is kind
         assert llm.metadata == LLMMetadata("m", 2000, 99, is_function_calling_model=provider == "openai")
 
@@ -169,4 +154,4 @@ def test_settings_open_the_model_they_name() -> None:
 @pytest.mark.parametrize("provider", REMOTE)
 def test_settings_without_a_model_open_none(provider: Provider) -> None:
     with pytest.raises(ConfigError, match="No model is chosen"):
-        open_llm(settings(provider, "localhost:1", ""), "sk", embedder=NoEmbedder())
+        open_llm(settings(provider, "localhost:1", ""), "sk")

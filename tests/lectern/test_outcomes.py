@@ -49,6 +49,21 @@ def test_closest_passages_have_a_heading_that_claims_nothing(library: Library, m
     assert [source.file_name for source in message.cited] == ["flat.txt"]
 
 
+def test_answers_below_each_other_have_an_outcome_each(library: Library) -> None:
+    for mode in ("accumulate", "compact_accumulate"):
+        message = answered(library, replace(ALONE, response_mode=mode))
+        assert message.facts is not None
+        assert [part.outcome for part in message.facts.parts] == ["closest"]
+        (part,) = message.facts.parts
+        assert message.text[: part.start] == "Response 1: "
+        assert message.text[part.start : part.end].startswith(HEADING)
+        assert part.end == len(message.text)
+    for ask in (ALONE, replace(ALONE, response_mode="accumulate", reading="everything")):
+        message = answered(library, ask)
+        assert message.facts is not None
+        assert message.facts.parts == ()
+
+
 def test_answer_has_no_heading_and_a_refusal_names_its_words(library: Library) -> None:
     rent = answered(library, replace(ALONE, question="How high is the rent?"))
     assert rent.facts is not None

@@ -43,7 +43,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.main
 def test_file_in_a_relative_library_is_ready_and_answers(folder: Path) -> None:
     lectern(folder, "--library", "my büro/library", "rebuild", "--embed-model", "hashing")
     assert "tower.txt is ready" in lectern(folder, "--library", "my büro/library", "add", "tower.txt")

@@ -101,7 +101,6 @@ def visit(address: str) -> None:
         page.read()
 
 
-@pytest.mark.main
 def test_nothing_leads_to_a_stranger_on_the_same_port(tmp_path: Path, start: Start, port: int) -> None:
     """Where a browser looks first for `localhost`, another account may listen."""
     terminal, opened = Terminal(), tmp_path / "opened"

@@ -13,23 +13,15 @@ import numpy as np
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.indices import (
-    BaseIndex,
+from ragcore.indices import BaseIndex, SummaryIndex, TreeIndex, VectorStoreIndex
+from ragcore.llamaindex.indices import (
     DocumentSummaryIndex,
     KeywordTableIndex,
     RAKEKeywordTableIndex,
     SimpleKeywordTableIndex,
-    SummaryIndex,
-    TreeIndex,
-    VectorStoreIndex,
 )
-from ragcore.retrievers import (
-    AutoMergingRetriever,
-    BaseRetriever,
-    BM25Retriever,
-    HybridRetriever,
-    QueryFusionRetriever,
-)
+from ragcore.llamaindex.retrievers import BM25Retriever, QueryFusionRetriever
+from ragcore.retrievers import AutoMergingRetriever, BaseRetriever, HybridRetriever
 from ragcore.schema import Document
 from tests.needs import SHARED
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcore.errors import RagError
@@ -66,7 +66,6 @@ def lost(before: str, after: str) -> int:
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(encodings, st.floats(0, 1), st.integers(0, 7))
 @example("gbk", 0.01, 7)
 @example("euc_jp", 0.3, 7)
@@ -78,7 +77,6 @@ def test_one_broken_byte_costs_at_most_a_few_characters(encoding: str, place: fl
     assert lost(text, decode(bytes(data), "a.txt")) <= 10
 
 
-@settings(max_examples=80, deadline=None)
 @given(encodings, st.floats(0.35, 1))
 def test_a_text_that_is_cut_anywhere_ends_there(encoding: str, place: float) -> None:
     text = TEXTS[encoding]

@@ -11,15 +11,10 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractors import KeywordExtractor
-from ragcore.indices import (
-    BaseIndex,
-    DocumentSummaryIndex,
-    KeywordTableIndex,
-    TreeIndex,
-    VectorStoreIndex,
-    load_index_from_storage,
-)
+from ragcore.indices import BaseIndex, TreeIndex, VectorStoreIndex
 from ragcore.ingestion import DocstoreStrategy, IngestionPipeline
+from ragcore.llamaindex import load_index_from_storage
+from ragcore.llamaindex.indices import DocumentSummaryIndex, KeywordTableIndex
 from ragcore.node_parser import SentenceSplitter
 from ragcore.observe import Span
 from ragcore.schema import Document, TextNode

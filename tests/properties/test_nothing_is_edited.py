@@ -12,19 +12,22 @@ import pytest
 import torch
 from pydantic import BaseModel
 
-from ragcore import extractors, indices, node_parser, postprocessor, query_engine
 from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.chat_engine import ChatMode, chat_engine
 from ragcore.extractors import BaseExtractor
 from ragcore.indices import BaseIndex, VectorStoreIndex
 from ragcore.ingestion import EmbeddingStep, IngestionPipeline
-from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.llamaindex import extractors, indices, node_parser, postprocessor, query_engine
+from ragcore.llamaindex.memory import ChatSummaryMemoryBuffer
+from ragcore.llamaindex.node_parser import SentenceWindowNodeParser
+from ragcore.llamaindex.retrievers import BM25Retriever, RecursiveRetriever, TransformRetriever
+from ragcore.llamaindex.retrievers.transform_retriever import HyDEQueryTransform, StepDecomposeQueryTransform
+from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser import NodeParser, SentenceSplitter
 from ragcore.postprocessor import BaseNodePostprocessor
 from ragcore.query_engine import BaseQueryEngine
 from ragcore.response_synthesizers import ResponseMode, Synthesizer
-from ragcore.retrievers import BM25Retriever, RecursiveRetriever, RouterRetriever, TransformRetriever
-from ragcore.retrievers.query_transforms import HyDEQueryTransform, StepDecomposeQueryTransform
+from ragcore.retrievers import RouterRetriever
 from ragcore.schema import ChatMessage, Document, MessageRole, NodeWithScore, QueryBundle, TextNode
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.storage.docstore import SimpleDocumentStore
@@ -82,7 +85,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "MarkdownNodeParser": node_parser.MarkdownNodeParser,
     "SemanticSplitterNodeParser": lambda: node_parser.SemanticSplitterNodeParser(embed_model=EMBEDDER),
     "SentenceSplitter": lambda: SentenceSplitter(40, 10),
-    "SentenceWindowNodeParser": node_parser.SentenceWindowNodeParser,
+    "SentenceWindowNodeParser": SentenceWindowNodeParser,
     "SimpleFileNodeParser": node_parser.SimpleFileNodeParser,
     "TokenTextSplitter": lambda: node_parser.TokenTextSplitter(40, 10),
 }

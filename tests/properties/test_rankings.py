@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.indices import SimpleKeywordTableIndex
-from ragcore.postprocessor import EmbeddingRecencyPostprocessor
+from ragcore.llamaindex.indices import SimpleKeywordTableIndex
+from ragcore.llamaindex.postprocessor import EmbeddingRecencyPostprocessor
 from ragcore.prompts.prompt import Prompt
 from ragcore.retrievers import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode

@@ -9,14 +9,9 @@ import pytest
 from ragcore import SimpleDirectoryReader, VectorStoreIndex
 from ragcore.embeddings import HashEmbedding, HuggingFaceEmbedding
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llamaindex.node_parser import SentenceWindowNodeParser
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.node_parser import (
-    HTMLNodeParser,
-    MarkdownNodeParser,
-    NodeParser,
-    SentenceSplitter,
-    SentenceWindowNodeParser,
-)
+from ragcore.node_parser import HTMLNodeParser, MarkdownNodeParser, NodeParser, SentenceSplitter
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.prompts.wording import TEXT_QA
 from ragcore.schema import Document

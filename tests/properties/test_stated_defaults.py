@@ -9,11 +9,20 @@ from typing import Any
 
 import pytest
 
-from ragcore import evaluation, extractors, indices, node_parser, postprocessor, query_engine, retrievers
 from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.embeddings import HuggingFaceEmbedding
 from ragcore.extractors import BaseExtractor
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llamaindex import (
+    evaluation,
+    extractors,
+    indices,
+    node_parser,
+    postprocessor,
+    query_engine,
+    retrievers,
+)
+from ragcore.llamaindex.node_parser import SentenceWindowNodeParser
 from ragcore.llms import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.readers import SimpleDirectoryReader
@@ -42,8 +51,8 @@ STATED: list[tuple[Callable[..., Any], dict[str, object]]] = [
         {"chunk_size": 1024, "chunk_overlap": 20, "separator": " ", "backup_separators": ("\n",)},
     ),
     (node_parser.HierarchicalNodeParser, {"chunk_sizes": None, "chunk_overlap": 20}),
-    (node_parser.SentenceWindowNodeParser, {"window_size": 3, "window_metadata_key": "window"}),
-    (node_parser.SentenceWindowNodeParser, {"original_text_metadata_key": "original_text"}),
+    (SentenceWindowNodeParser, {"window_size": 3, "window_metadata_key": "window"}),
+    (SentenceWindowNodeParser, {"original_text_metadata_key": "original_text"}),
     (node_parser.SemanticSplitterNodeParser, {"buffer_size": 1, "breakpoint_percentile_threshold": 95}),
     (node_parser.get_deeper_nodes, {"depth": 1}),
     (IngestionPipeline.persist, {"persist_dir": "./pipeline_storage"}),

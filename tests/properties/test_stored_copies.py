@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.indices import SummaryIndex, VectorStoreIndex
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llamaindex.retrievers import BM25Retriever, RecursiveRetriever
 from ragcore.node_parser import SentenceSplitter
 from ragcore.postprocessor import SimilarityPostprocessor
-from ragcore.retrievers import BM25Retriever, RecursiveRetriever
 from ragcore.schema import Document, IndexNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.storage import SimpleDocumentStore
@@ -181,7 +181,6 @@ class Shouting:
         return given
 
 
-@settings(max_examples=20)
 @given(edits, st.booleans())
 def test_step_may_edit_its_input_and_the_cache_repeats_it(chosen: list[str], split_first: bool) -> None:
     steps = [SentenceSplitter(40, 0), Shouting()] if split_first else [Shouting(), SentenceSplitter(40, 0)]

@@ -15,29 +15,28 @@ from hypothesis import strategies as st
 from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.chat_engine import ChatEngine, ChatMode, chat_engine
 from ragcore.indices import VectorStoreIndex
+from ragcore.llamaindex.query_engine import (
+    CitationQueryEngine,
+    MultiStepQueryEngine,
+    SubQuestionQueryEngine,
+    TransformQueryEngine,
+)
+from ragcore.llamaindex.retrievers.transform_retriever import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser import SentenceSplitter
 from ragcore.prompts.prompt import Task
 from ragcore.prompts.wording import TEXT_QA
-from ragcore.query_engine import (
-    BaseQueryEngine,
-    CitationQueryEngine,
-    MultiStepQueryEngine,
-    RetrieverQueryEngine,
-    RouterQueryEngine,
-    SubQuestionQueryEngine,
-    TransformQueryEngine,
-)
+from ragcore.query_engine import BaseQueryEngine, RetrieverQueryEngine, RouterQueryEngine
 from ragcore.response_synthesizers import ResponseMode, Synthesizer
-from ragcore.retrievers.query_transforms import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.schema import Document, MessageRole, NodeWithScore
 from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
 from ragcore.tools import QueryEngineTool, ToolMetadata
 from tests.properties.doubles import EMBEDDER, QUOTING
 from tests.ragcore.agent.doubles import act, said, wanting
 
+FEW = settings().max_examples // 10  # random replies of each mode, as each takes an index
 TEXT = (
     "Ada Lovelace wrote the first program in 1843. It was for the analytical engine. Babbage never "
     "built the engine.\n\n\n"
@@ -126,7 +125,7 @@ def seen(hit: NodeWithScore) -> tuple[str, str, float | None]:
 
 
 @pytest.mark.parametrize("mode", ResponseMode)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=FEW)
 @given(text=WORDS, window=st.sampled_from([300, 420, 8192]))
 def test_a_mode_says_in_pieces_what_it_says_whole(mode: ResponseMode, text: str, window: int) -> None:
     check(lambda: writing(text, window), lambda llm: INDEX.as_query_engine(llm, mode, similarity_top_k=6))
@@ -180,7 +179,7 @@ ENGINES: dict[str, Callable[[LLM], BaseQueryEngine]] = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=FEW)
 @given(text=WORDS)
 def test_an_engine_says_in_pieces_what_it_says_whole(engine: str, text: str) -> None:
     check(lambda: writing(text), ENGINES[engine])
@@ -228,7 +227,7 @@ def chat(mode: ChatMode) -> Callable[[LLM], ChatEngine]:
 
 
 @pytest.mark.parametrize("mode", ChatMode)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=FEW)
 @given(text=WORDS)
 def test_a_chat_says_and_remembers_in_pieces_what_it_does_whole(mode: ChatMode, text: str) -> None:
     calls = mode in (ChatMode.OPENAI, ChatMode.BEST)
@@ -245,7 +244,7 @@ def test_quoting_chat_streams_and_remembers_its_whole_answer(mode: ChatMode) -> 
 
 
 @pytest.mark.parametrize("agent", [ReActAgent, OpenAIAgent])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=FEW)
 @given(text=WORDS, rounds=st.integers(1, 3))
 def test_agent_streams_and_remembers_its_whole_answer(
     agent: type[ReActAgent] | type[OpenAIAgent], text: str, rounds: int

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from ragcore.chat_engine import SimpleChatEngine
 from ragcore.embeddings import HashEmbedding
 from ragcore.errors import DamagedStoreError, LLMServerError
+from ragcore.llamaindex.memory import ChatSummaryMemoryBuffer, SimpleComposableMemory, VectorMemory
+from ragcore.llamaindex.memory.chat_summary_memory_buffer import SUMMARY
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer, SimpleComposableMemory, VectorMemory
-from ragcore.memory.chat_memory import SUMMARY
+from ragcore.memory import ChatMemoryBuffer
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import SimpleChatStore
 

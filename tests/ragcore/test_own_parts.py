@@ -13,23 +13,23 @@ import numpy as np
 import pytest
 from pydantic import Field, PrivateAttr
 
-from ragcore.components import Fields
 from ragcore.embeddings import BaseEmbedding, HashEmbedding
 from ragcore.extractors import BaseExtractor
 from ragcore.indices import VectorStoreIndex
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llamaindex.llms.decorators import llm_chat_callback, llm_completion_callback
+from ragcore.llamaindex.query_engine import CustomQueryEngine
 from ragcore.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
-from ragcore.llms.callbacks import llm_chat_callback, llm_completion_callback
 from ragcore.node_parser import SentenceSplitter
 from ragcore.postprocessor import BaseNodePostprocessor
-from ragcore.query_engine import CustomQueryEngine
 from ragcore.readers import BaseReader, SimpleDirectoryReader
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.retrievers import BaseRetriever
 from ragcore.schema import (
     BaseNode,
     Document,
+    Fields,
     NodeWithScore,
     QueryBundle,
     Response,

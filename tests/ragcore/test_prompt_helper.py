@@ -15,7 +15,7 @@ from ragcore import (
 )
 from ragcore.llms import LLMMetadata
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.prompt_helper import get_biggest_prompt
+from ragcore.node_parser.prompt_helper import get_biggest_prompt
 from ragcore.prompts.wording import TEXT_QA
 
 PROMPT = PromptTemplate("this is {text} a")  # three words with nothing in it

@@ -104,7 +104,7 @@ def test_unset_settings_load_no_model_and_need_no_network() -> None:
         "from ragcore import Settings\n"
         "for name in ('llm', 'embed_model', 'transformations', 'tokenizer', 'prompt_helper', 'chunk_size'):\n"
         "    assert getattr(Settings, name) is not None, name\n"
-        "assert Settings.llm.metadata.is_extractive\n"
+        "assert Settings.llm.metadata.model_name == 'extractive'\n"
         "print(*({'torch', 'streamlit', 'transformers', 'httpx'} & sys.modules.keys()))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

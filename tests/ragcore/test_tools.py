@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from ragcore.content_blocks import TextBlock
+from ragcore.llamaindex.tools.tool_spec.base import BaseToolSpec
 from ragcore.llms.base import Generation, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Response, TextNode
+from ragcore.schema.content_blocks import TextBlock
 from ragcore.tools import (
-    BaseToolSpec,
     FunctionTool,
     QueryEngineTool,
     RetrieverTool,

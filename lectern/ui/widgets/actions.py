@@ -20,7 +20,6 @@ from lectern.ui.widgets.panel import show_panel
 from lectern.ui.widgets.read_everything import can_read_more
 from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
 from lectern.ui.widgets.thumbs import is_judged, judge
-from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.summary_requests import is_summary_request
 from ragcore.text.citations import renumber
 
@@ -117,7 +116,11 @@ ACTIONS: tuple[Action, ...] = (
         fits=can_miss,
         in_menu=True,
         group=1,
-        labelled=lambda message: bool(message.text) and (not message.cited or is_refusal(message.text)),
+        labelled=lambda message: (
+            bool(message.text)
+            and not message.needs_no_passages
+            and (not message.cited or message.only_closest)
+        ),
     ),
     Action(
         "check",

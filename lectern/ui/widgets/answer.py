@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from lectern.ask.computed_answer import split_select
 from lectern.runs.answer_runs import Run
-from lectern.schema import Ask, Message, Source
+from lectern.schema import AnswerPart, Ask, Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext, numeral
@@ -24,8 +24,9 @@ from lectern.ui.state import allow_interruption, fill_menu
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.answer_forms import is_chat
-from lectern.ui.widgets.answer_rows import rows_as_tables
+from lectern.ui.widgets.answer_rows import parts_with_tables
 from lectern.ui.widgets.file_table import file_table, stream_table
+from lectern.ui.widgets.group_chart import group_chart
 from lectern.ui.widgets.passage import calls_address
 from lectern.ui.widgets.problem import Choice, problem, try_again
 from lectern.ui.widgets.read_everything import draw_progress
@@ -33,9 +34,10 @@ from lectern.ui.widgets.reading_progress import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
 from lectern.ui.widgets.source_links import source_address, source_links
 from lectern.ui.widgets.streamed_text import StreamedText, call_words, waiting_words, waits_for
+from lectern.ui.widgets.table_readings import table_readings
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
-from ragcore.extractive.fixed_replies import CLOSEST, shared_words
+from ragcore.extractive.fixed_replies import shared_words
 from ragcore.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ MAX_ADDRESSES = 20  # listed per answer
 MIN_PARAGRAPHS = 2  # always visible of closest passages: the sentence about them, and the closest sentences
 VISIBLE_CHARS = 700  # of closest passages; further paragraphs are in an expander
 POLL_SECONDS = 1.0  # between two checks of an answer from another server
-
-_CLOSEST = "|".join(map(re.escape, CLOSEST.values()))
-_UNSURE_ROW = re.compile(rf"^Response \d+: (?=\[?(?:{_CLOSEST}))", re.MULTILINE)
 
 
 def question(message: Message) -> None:
@@ -74,6 +73,7 @@ def answer(message: Message, *, last: bool, alone: bool = True) -> None:
             if message.leaves_adding:
                 st.caption(_("Lectern quotes these figures and does not add them up."))
             unsupported_line(message)
+            group_chart(message)
         if not message.saved:
             unsaved_line(message.id)
         if message.state == "interrupted":
@@ -91,8 +91,10 @@ def answer(message: Message, *, last: bool, alone: bool = True) -> None:
             )
             st.caption(text)
         sources_row(message)
+        _other_versions(message)
         _addresses(message)
         if last:
+            table_readings(message)
             _narrow_scope_line(message)
             _unread(message)
             if alone:
@@ -105,10 +107,10 @@ def unsure_mark() -> None:
     st.caption(f":material/contrast: {_('Not sure')}")
 
 
-def mark_unsure_rows(written: str) -> str:
-    """Marks each row of an accumulated answer, in Markdown, that only quotes the closest passages."""
-    mark = f":small[:gray[:material/contrast: {_('Not sure')}]]"
-    return _UNSURE_ROW.sub(lambda row: f"{row.group()}{mark} ", written)
+def unsure_badges(parts: Sequence[AnswerPart]) -> dict[int, str]:
+    """Badges of `answer_md` before the parts of an answer that only quote the closest passages."""
+    badge = f":small[:gray[:material/contrast: {_('Not sure')}]] "
+    return {part.start: badge for part in parts if part.outcome == "closest"}
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -137,7 +139,9 @@ def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = Non
     """Draws an answer until it is finished. `where`: the `place` of `answer_placeholder`."""
     reading = message.ask.reading if message.ask else "best"
     place, ask, library = answer_placeholder(where), message.ask, resources.library()
-    is_quote = ask is not None and (ask.extractive or library.settings.llm.provider == "none")
+    quotes = ask is not None and (ask.extractive or library.settings.llm.provider == "none")
+    # The tables of an answer in parts are drawn once its parts are known.
+    draws_tables = quotes and ask is not None and not ask.answers_in_parts
     with place:
         if reading == "each_file":
             stream_table(run, message)
@@ -153,7 +157,7 @@ def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = Non
                     draw_progress(run, message, bar)
             now = replace(message, text=run.text, sources=run.sources)
             step = waits_for(run) if bar is None else call_words(run.call)
-            rows_for = run.standalone_question if is_quote else None
+            rows_for = run.standalone_question if draws_tables else None
             text.add(piece, _links(now), step, now.shown_numbers, rows_for=rows_for)
             passages.draw(run.sources)
 
@@ -208,7 +212,7 @@ class StreamedSources:
 
 def sources_row(message: Message) -> None:
     facts = message.facts
-    if not message.sources or (facts is not None and (facts.mode == "generation" or facts.rows)):
+    if not message.sources or (facts is not None and (not facts.has_sources or facts.rows)):
         return
     # none of them answers the question
     if facts is not None and facts.extractive and facts.outcome == "nothing":
@@ -223,6 +227,28 @@ def sources_row(message: Message) -> None:
                 ngettext("{number} more place", "{number} more places", len(rest)).format(number=len(rest))
             ):
                 st.markdown(" ".join(rest))
+
+
+def _other_versions(message: Message) -> None:
+    """The other versions of the cited documents, which the text does not cite, with their dates."""
+    cited = {source.file_name for source in message.cited}
+    versions = {
+        source.file_id: source
+        for source in message.sources
+        if source.leader in cited and source.file_name not in cited
+    }
+    if not versions:
+        return
+    title = ngettext("{number} other version", "{number} other versions", len(versions))
+    lines = [
+        " ".join([*source_links([source], message.id, numbered=False), _row_caption(source.version)])
+        for source in versions.values()
+    ]
+    with (
+        st.container(key=f"chips_versions_{message.id}"),
+        st.expander(title.format(number=numeral(len(versions))), type="compact"),
+    ):
+        st.markdown("\n\n".join(lines))
 
 
 def _addresses(message: Message) -> None:
@@ -266,18 +292,24 @@ def _below(message: Message, *, last: bool) -> None:
 def _draw_text(message: Message, *, folds: bool) -> None:
     """The text of an answer. If it `folds`, later paragraphs are in an expander, but not the line with most
     words of the question."""
-    text, marks, facts = message.text, sentence_marks(message), message.facts
+    text, query = split_select(message.text)
+    marks, facts = sentence_marks(message), message.facts
     question = message.standalone_question
     is_quote = facts is not None and facts.extractive
+    parts = facts.parts if facts is not None else ()
     if is_quote and question and not marks:  # marks are places in the text as it is
-        text = rows_as_tables(text, question)
-    written = answer_md(text, _links(message), marks, message.shown_numbers)
-    if is_quote:
-        written = mark_unsure_rows(written)
+        text, parts = parts_with_tables(text, parts, question)
+    badges = unsure_badges(parts) if is_quote else {}
+    written = answer_md(text, _links(message), marks, message.shown_numbers, badges)
     ends = accumulate(map(len, text.split("\n\n")))
     fitting = sum(end <= VISIBLE_CHARS for end in ends)
     visible = max(MIN_PARAGRAPHS, fitting, _matching_paragraph(text, question))
     paragraphs = written.split("\n\n")
+    if query:
+        st.markdown(written)
+        with st.container(key=f"query_{message.id}"), st.expander(_("The query"), type="compact"):
+            st.code(query, language="sql")
+        return
     if not folds or len(paragraphs) <= visible:
         st.markdown(written)
         return

@@ -186,7 +186,7 @@ def _cost(facts: AnswerFacts) -> str:
 
 
 def _only_passages(message: Message) -> bool:
-    return message.ask is not None and message.ask.response_mode == "no_text"
+    return message.ask is not None and not message.ask.writes
 
 
 def _stop(message_id: str) -> None:

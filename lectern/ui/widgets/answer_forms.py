@@ -15,15 +15,12 @@ from lectern.ui.i18n import _
 from lectern.ui.navigation import go_to_chat
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
+from ragcore.response_synthesizers.response_mode import ResponseMode
 
-RESPONSE_MODES = (
-    "compact",
-    "refine",
-    "tree_summarize",
-    "simple_summarize",
-    "accumulate",
-    "compact_accumulate",
-)
+
+def response_modes() -> list[str]:
+    """Those that read the passages."""
+    return [name for name in labels.response_modes() if ResponseMode(name).reads_passages]
 
 
 def is_chat(message: Message) -> bool:
@@ -39,8 +36,8 @@ def open_edit(message: Message) -> None:
 def open_mode_form(message: Message) -> None:
     if message.ask is not None:
         fill_widget("other_chat_mode", message.ask.chat_mode)
-        mode = message.ask.response_mode
-        fill_widget("other_response_mode", mode if mode in RESPONSE_MODES else RESPONSE_MODES[0])
+        mode, modes = message.ask.response_mode, response_modes()
+        fill_widget("other_response_mode", mode if mode in modes else modes[0])
         session().answers.form = f"ways.{message.id}"
 
 
@@ -94,7 +91,7 @@ def _mode_form(message: Message, ask: Ask, last: bool) -> None:
         response = str(
             st.selectbox(
                 _("How to read the passages"),
-                RESPONSE_MODES,
+                response_modes(),
                 key="other_response_mode",
                 format_func=lambda name: labels.plain_response_modes()[name].label,
             )

@@ -15,7 +15,7 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
-from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.response_synthesizers.response_mode import find_mode
 from ragcore.text.word_diff import legible
 
 _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
@@ -84,13 +84,14 @@ def summary(graph: CallGraph) -> str:
     number = len(reading)
     if not number:
         return _("Found the passages; no answer was written.")
-    if graph.mode == "generation":
+    mode = find_mode(graph.mode)
+    if mode is not None and not mode.reads_passages:
         return _("Answered without reading any passages.")
     if graph.shape == "rows":
         return _describe_rows(reading)
     if number == 1 and reading[0].model == EXTRACTIVE:
         return _("Read all passages at once.")
-    if graph.mode == "simple_summarize":
+    if mode is not None and mode.traits.packing == "cut":
         return _("Put all passages into one call, shortened where needed.")
     if number == 1:
         return _("All passages fit into one question to the model.")
@@ -115,7 +116,7 @@ def summary(graph: CallGraph) -> str:
 
 def _describe_rows(calls: Sequence[Call]) -> str:
     """The replies that only quote the closest passages, or find nothing, are not counted as answers."""
-    number, answers = len(calls), sum(not is_refusal(call.reply) for call in calls)
+    number, answers = len(calls), sum(call.outcome == "answer" for call in calls)
     if answers == number:
         text = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
     else:
@@ -234,6 +235,7 @@ def _postprocessor_titles() -> Mapping[str, str]:
         "SentenceTransformerRerank": _("Puts the passages in a better order"),
         "DiversePostprocessor": _("Picks passages that differ"),
         "First": _("Picks the top passages"),
+        "DocumentVersions": _("Puts the newest version first"),
         "WholeLists": _("Completes lists that were cut off"),
     }
 
@@ -264,16 +266,20 @@ def _subtitle(call: Call) -> str:
     if call.inputs and not call.changes:
         text = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
         parts.append(text.format(numbers=_ranges(call.inputs)))
-    tokens = call.prompt_tokens + call.completion_tokens
-    token_count = labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token")
-    return " · ".join([*parts, token_count, _time(call.milliseconds)])
+    if tokens := call.prompt_tokens + call.completion_tokens:  # quoting counts none
+        parts.append(labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token"))
+    return " · ".join([*parts, _time(call.milliseconds)])
 
 
 def _details(call: Call) -> dict[str, object]:
     roles = {"system": _("System"), "user": _("User"), "assistant": _("Assistant"), "tool": _("Tool")}
-    figures = [
-        _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
-        _("{number} written").format(number=numeral(call.completion_tokens)),
+    figures = []
+    if call.prompt_tokens:
+        figures += [
+            _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
+            _("{number} written").format(number=numeral(call.completion_tokens)),
+        ]
+    figures += [
         *([_("counted here, because the server gave no count")] if call.estimated else []),
         _time(call.milliseconds),
         _("started {time} after the question").format(time=_time(call.began * 1000)),

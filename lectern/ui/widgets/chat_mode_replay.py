@@ -12,7 +12,7 @@ from lectern.ui import labels
 from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.state import event
 from lectern.ui.widgets.component import component
-from ragcore.llms.base import LLMMetadata
+from ragcore.extractive.answerer import Writer
 
 _REPLAY = component("chat_mode_replay", '<div class="root"></div>')
 
@@ -24,13 +24,15 @@ def describe_lack(lack: Lack) -> str:
     return _("Needs a model that can search by itself.")
 
 
-def draw_table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
+def draw_table(replay: Replay, writer: Writer, again: Callable[[str], None]) -> None:
     """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback that
     repeats the last answer in a mode."""
     lanes = {lane.mode: lane for lane in replay.lanes}
     modes = [mode for mode in labels.chat_modes() if mode in lanes]
-    modes += [mode for mode in labels.chat_modes() if mode not in lanes and find_lack(mode, model)]
-    columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in modes]
+    modes += [mode for mode in labels.chat_modes() if mode not in lanes and find_lack(mode, writer)]
+    columns = [
+        _column(mode, lanes.get(mode), len(replay.questions), replay.running, writer) for mode in modes
+    ]
     rows = [
         {
             "question": labels.excerpt(question),
@@ -58,13 +60,11 @@ def _again(again: Callable[[str], None]) -> None:
         again(str(request.get("mode", "")))
 
 
-def _column(
-    mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata
-) -> dict[str, object]:
+def _column(mode: str, lane: Lane | None, questions: int, running: bool, writer: Writer) -> dict[str, object]:
     column: dict[str, object] = {"mode": mode, "label": labels.chat_modes()[mode].label, "state": "lacks"}
     column["title"] = labels.caption(mode)
     if lane is None:
-        lack = find_lack(mode, model)
+        lack = find_lack(mode, writer)
         return column | {"facts": describe_lack(lack) if lack else ""}
     done = sum(cell.state == "done" for cell in lane.cells)
     busy = running and any(cell.state == "writing" for cell in lane.cells)

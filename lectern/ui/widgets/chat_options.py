@@ -93,10 +93,10 @@ def mode_menu(*, disabled: bool) -> None:
 def locked_modes() -> dict[str, Lack]:
     """The chat modes that the language model cannot use, with what it lacks."""
     try:
-        model = resources.library().llm().metadata
+        writer = resources.library().writer()
     except RagError:
         return {}  # asking reports the wrong setting
-    return {mode: lack for mode in labels.chat_modes() if (lack := find_lack(mode, model)) is not None}
+    return {mode: lack for mode in labels.chat_modes() if (lack := find_lack(mode, writer)) is not None}
 
 
 def _mode_name(mode: str) -> str:

@@ -41,7 +41,8 @@ function moveKeyboard(kept, shown) {
   if (before === undefined || before === shown) return;
   const inside = panel()?.contains(document.activeElement);
   if (shown) {
-    if (!inside) kept.opener = { at, shown };
+    // What was pressed may be drawn anew by now, and have lost the keyboard.
+    if (!inside) kept.opener = { at: at === document.body && kept.focused ? kept.focused : at, shown };
     enter(40);
   } else if (kept.opener && (inside || at === document.body)) {
     opener(kept.opener)?.focus({ preventScroll: true });
@@ -111,6 +112,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     };
     document.addEventListener("keydown", kept.onkey);
     kept.onfocus = (event) => {
+      if (!event.target.closest(".st-key-panel")) kept.focused = event.composedPath()[0];
       if (kept.open && narrow.matches && panel() && !event.target.closest('.st-key-panel, [role="dialog"], [data-baseweb="popover"]')) enter(0);
     };
     document.addEventListener("focusin", kept.onfocus);

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import streamlit as st
 
+from lectern.explain.cited_table import GridTable, grid_tables
 from lectern.explain.laid_out_text import article_headings
 from lectern.jobs.file_rows import FileRow
 from lectern.schema import Source
@@ -17,11 +18,11 @@ from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.passage import passage
+from lectern.ui.widgets.table_grid import table_grid
 from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
 from ragcore.text.code_fences import mark_fenced
 from ragcore.text.heading_words import heading_words
-from ragcore.text.table_facts import Grid, grids_in
 
 TABLE_KINDS = ("CSV", "TSV")  # files with sheets are tables too
 HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
@@ -29,31 +30,24 @@ CONTEXT_CHARS = 60  # before and after a match
 MAX_PARTS = 500  # entries in the contents
 MAX_MATCHES = 50  # in the list
 SURROUNDING_CHARS = 6000  # of the text before and after a place
-TABLE_CHARS = 100_000  # of a table, whose rows are drawn at once
-VISIBLE_ROWS = 12  # of a table without scrolling
-ROW_PIXELS = 35
 
 
 def document_view(file: FileRow, document: Document) -> None:
     """The search results, the table of contents, and the current place."""
-    grids = _grids(document) if file.kind in TABLE_KINDS or document.page_word == "sheet" else []
+    tables = _tables(document) if file.kind in TABLE_KINDS or document.page_word == "sheet" else []
     if file.kind != "PDF":
         with st.container(key="document_parts", horizontal=True, vertical_alignment="center"):
             _contents(file, document)
-            if grids:
+            if tables:
                 st.toggle(_("As text"), key="document_as_text")
     # without a search, too, so that the page below is not drawn anew
     with st.container(key="document_matches"):
         if words := str(widget("search_in_document") or "").strip():
             _matches(document, words)
-    if grids and not widget("document_as_text"):
-        for number, grid in enumerate(grids):
-            _draw_table(grid, number)
-        first, start, last = _drawn_rows(document)
-        _page_buttons(
-            start - TABLE_CHARS if start > first else None,
-            start + TABLE_CHARS if start + TABLE_CHARS < last else None,
-        )
+    if tables and not widget("document_as_text"):
+        for table in tables:
+            key = f"document_{file.id}_{table.rows[0].start}"
+            table_grid(table, file.name, range(len(table.rows)), key=key)
         return
     with st.container(key="document_page"):
         cited = session().documents.cited
@@ -89,32 +83,11 @@ def _page_buttons(previous: int | None, following: int | None) -> None:
             st.button(_("Next"), key="document_on", on_click=_go_to, args=(following, following))
 
 
-def _drawn_rows(document: Document) -> tuple[int, int, int]:
-    """The start of the current sheet, the start of its drawn rows, and the end of the sheet, in
-    characters."""
-    place = session().documents.place[0]
-    sheet = document.page_at(place)
-    first, last = (sheet.start, sheet.end) if sheet else (0, len(document.text))
-    return first, first + max(0, place - first) // TABLE_CHARS * TABLE_CHARS, last
-
-
-def _grids(document: Document) -> list[Grid]:
-    first, start, last = _drawn_rows(document)
-
-    def start_of_line(position: int) -> int:
-        return last if position >= last else max(first, document.text.rfind("\n", first, position) + 1)
-
-    return grids_in(document.text[start_of_line(start) : start_of_line(start + TABLE_CHARS)])
-
-
-def _draw_table(grid: Grid, number: int) -> None:
-    rows = min(len(grid.rows), VISIBLE_ROWS + 0.5) + 1  # half a row shows that there are more
-    st.dataframe(
-        {name: [row.get(name, "") for row in grid.rows] for name in grid.columns},
-        key=f"document_table_{number}",
-        hide_index=True,
-        height=int(rows * ROW_PIXELS) + 3,  # and its border
-    )
+def _tables(document: Document) -> list[GridTable]:
+    """Those of the current sheet."""
+    sheet = document.page_at(session().documents.place[0])
+    start, end = (sheet.start, sheet.end) if sheet else (0, len(document.text))
+    return [table for table in grid_tables(document.text) if start <= table.rows[0].start < end]
 
 
 def _current_source(file: FileRow, document: Document) -> Source:

@@ -16,7 +16,6 @@ from lectern.ui.safetext import breakable
 from lectern.ui.state import allow_interruption
 from lectern.ui.widgets.read_everything import draw_progress
 from lectern.ui.widgets.source_links import source_address
-from ragcore.extractive.fixed_replies import is_refusal, without_heading
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
 
@@ -68,14 +67,7 @@ def table_csv(rows: Sequence[FileAnswer]) -> bytes:
 
 def _text_for_csv(row: FileAnswer) -> str:
     """Without citations, whose numbers mean nothing in a spreadsheet. The pages have their own column."""
-    return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
-
-
-def _answer(row: FileAnswer) -> str:
-    """Empty if it only says that there is no answer, because the last column says so too."""
-    if row.found == "closest":
-        return without_heading(row.text)
-    return "" if is_refusal(row.text) else row.text
+    return MARKS.sub("", row.text) + (f" {row.hint}" if row.hint else "")
 
 
 def _outcome(row: FileAnswer) -> str:
@@ -106,7 +98,7 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
             return f" [{number}]"
         return f' <a href="{escape(source_address(message.id, known[number]))}">{numbers[number]}</a>'
 
-    text = translate(row.text) if row.found == "failed" else _answer(row)
+    text = translate(row.text) if row.found == "failed" else row.text
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace(
         "\n", "<br>"
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from lectern.db.evaluation_scores import METRICS
 from lectern.db.evaluations import EvalRun, QuestionSet, Scored, Setting
 from lectern.runs.cost_estimate import of_measuring
-from lectern.schema import Ask, Retrieval
+from lectern.schema import Ask
 from lectern.ui import resources
 from lectern.ui.i18n import _, day_and_time, ngettext, numeral
 from lectern.ui.pricing import run_with_consent
@@ -25,6 +25,7 @@ from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean
+from ragcore.extractive.quoter import Quoter
 
 MAX_RUNS = 6  # in the table and the chart
 POLL_SECONDS = 1.0
@@ -91,8 +92,8 @@ def _made_results(measured: NamedRun) -> None:
 
 def _default_setting() -> Setting:
     answers = resources.library().settings.answers
-    how = Retrieval(weaker=answers.weaker)
-    return Setting(DEFAULT_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
+    ask = Ask("", None, answers.response_mode, answers.top_k, retrieval=answers.retrieval)
+    return Setting(DEFAULT_NAME, ask)
 
 
 def _setting_name(name: str) -> str:
@@ -210,7 +211,7 @@ def _measure_with_consent(
             state.evaluate.problem, state.panel = None, ""
 
     try:
-        free = not to_answer or library.llm().metadata.is_extractive
+        free = not to_answer or isinstance(library.writer(), Quoter)
         price = None if free else of_measuring(library, [question.text for question in to_answer], asks)
     except RagError:
         price = None  # starting reports the error

@@ -23,7 +23,6 @@ from lectern.ui.state import session
 from lectern.ui.widgets.local_models import download_bar, download_problem, start_download
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.settings_model import use_local_model
-from ragcore.extractive.fixed_replies import NO_MODEL
 
 
 def answer_for_offer(messages: Sequence[Message]) -> Message | None:
@@ -35,8 +34,7 @@ def answer_for_offer(messages: Sequence[Message]) -> Message | None:
         message
         for message in messages
         if message.state == "done" and message.facts and message.facts.extractive
-        # There are close passages, or the mode reads no passages.
-        if message.facts.outcome == "closest" or message.text in NO_MODEL.values()
+        if message.facts.outcome == "closest" or (message.ask is not None and message.ask.needs_model)
     )
     first = next(unanswered, None)
     return None if first is None or first.conversation_id in session().chat.declined_model else first

@@ -12,9 +12,8 @@ from lectern.db.evaluations import EvalRun, QuestionSet
 from lectern.ui import resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import answer_md, label
-from lectern.ui.widgets.answer import mark_unsure_rows, unsure_mark
+from lectern.ui.widgets.answer import unsure_badges, unsure_mark
 from lectern.ui.widgets.question_sets import expected_answer
-from ragcore.extractive.fixed_replies import is_closest, is_refusal
 
 MAX_QUESTIONS = 12  # of a small set
 
@@ -42,9 +41,9 @@ def own_results(run: EvalRun) -> None:
             st.markdown(f":material/{icon}: **{label(result.question.text)}**")
             st.caption(f"{verdict} · {expected}" if verdict else expected)
             if result.answer:
-                if _is_unsure(result):
+                if result.outcome == "closest":
                     unsure_mark()
-                st.markdown(mark_unsure_rows(answer_md(result.answer)))
+                st.markdown(answer_md(result.answer, badges=unsure_badges(result.parts)))
             elif run.answering:
                 st.caption(_("There is no answer."))
 
@@ -67,13 +66,6 @@ def _verdict(result: Result, *, answering: bool) -> tuple[str, str]:
         return "help", ""
     if not hit_rate:
         return "cancel", _("Passage not found")
-    is_answered = result.scores.get("answered", 1) > 0 and result.answer and not is_refusal(result.answer)
-    if answering and not is_answered:
+    if answering and not (result.answer and result.outcome == "answer"):
         return "contrast", _("Passage found, but no sure answer")
     return "check_circle", _("Passage found")
-
-
-def _is_unsure(result: Result) -> bool:
-    """Whether the answer only quotes the closest passages."""
-    says_nothing = is_refusal(result.answer) and not is_closest(result.answer)
-    return result.scores.get("answered") == 0 and not says_nothing

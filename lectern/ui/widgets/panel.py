@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape as escape_html
 
 import streamlit as st
 
+from lectern.explain.cited_table import find_cited_table
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
@@ -24,6 +25,7 @@ from lectern.ui.widgets.notes import keep_quote
 from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.read_everything import draw_offer_panel, reading_title
 from lectern.ui.widgets.sentence_support import draw_sentences, find_evidence, sentences_title
+from lectern.ui.widgets.table_grid import choose_view, table_grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +145,21 @@ def _source_title(source: Source | None, numbers: Mapping[int, int] | None = Non
 
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
-    if source is not None:
-        passage(
-            source,
-            answer=answer,
-            recorded=message.facts is not None and message.facts.recorded is not None,
-            question=message.standalone_question,
-        )
+    """The passage in its document, or the table that it is from, if rows of it are quoted."""
+    if source is None:
+        return
+    recorded = message.facts is not None and message.facts.recorded is not None
+    cited = None if recorded else find_cited_table(resources.library(), source, message)
+    if cited is not None:
+        text = _("Page") if source.page_word == "page" and source.page_label else _("Text")
+        view = choose_view(cited, text, key=f"view_{session().panel}")
+        if view != "text":
+            rows = cited.marked if view == "answer" else range(len(cited.table.rows))
+            name = labels.place(replace(source, page_label=cited.page_label))
+            key = f"cited_{message.id}_{source.number}"
+            table_grid(cited.table, name, rows, key=key, marked=cited.marked)
+            return
+    passage(source, answer=answer, recorded=recorded, question=message.standalone_question)
 
 
 def _evidence(opened: Opened) -> Source | None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from lectern.ask.read_everything import MODES
 from lectern.runs.answer_runs import Run
-from lectern.schema import Ask, Message, Price, Reading, Retrieval
+from lectern.schema import Ask, Message, Price, Reading
 from lectern.ui import labels, resources
 from lectern.ui.asking import start_answer
 from lectern.ui.i18n import _, numeral
@@ -83,13 +83,14 @@ def _offer(offered: Offer, *, key: str) -> None:
             format_func=_way_name,
             captions=[labels.response_modes()[mode.value].sentence for mode in MODES],
         )
+    answers = resources.library().settings.answers
     ask = Ask(
         offered.question,
         chat_mode=None,
         response_mode=response_mode,
-        top_k=resources.library().settings.answers.top_k,
+        top_k=answers.top_k,
         file_ids=tuple(file.id for file in chosen) if len(chosen) < len(files) else None,
-        retrieval=Retrieval(weaker=resources.library().settings.answers.weaker),
+        retrieval=answers.retrieval,
         reading=offered.reading,
     )
     st.markdown(f"**{_describe(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
@@ -148,7 +149,7 @@ def _cancel(offered: Offer) -> None:
 
 
 def can_read_more(message: Message) -> bool:
-    return message.ask is not None and message.ask.response_mode != "generation"
+    return message.ask is not None and message.ask.has_sources
 
 
 def make_offer(question: str, *, chat: bool) -> bool:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from lectern.db.evaluations import Setting
-from lectern.schema import Ask, Retrieval
+from lectern.retrieval import OPTIONS, Option
+from lectern.schema import Ask
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, numeral
+from lectern.ui.i18n import _
 from lectern.ui.state import fill_widget, session, widget
-from lectern.ui.widgets.search_options import DEFAULT_BALANCE, weaker_help
+from lectern.ui.widgets.retrieval_options import chosen_options, descriptions, draw_options, fill_options
 
 
 def describe_ask(ask: Ask) -> str:
-    how = ask.retrieval
-    parts = [labels.count(ask.top_k, "passage"), labels.mode_label(ask.response_mode)]
-    if how.dense_share is not None:
-        parts.append(_("{share}% by meaning").format(share=round(100 * how.dense_share)))
-    if how.cutoff is not None:
-        parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
-    if how.reranker:
-        parts.append(_("reranked by {model}").format(model=how.reranker))
-    if how.weaker:
-        parts.append(_("weaker passages included"))
-    if how.diverse:
-        parts.append(_("varied passages"))
-    return " · ".join(parts)
+    passages = labels.count(ask.top_k, "passage")
+    return " · ".join([passages, labels.mode_label(ask.response_mode), *descriptions(ask.retrieval)])
 
 
 def setting_form() -> None:
@@ -55,22 +47,14 @@ def setting_form() -> None:
             persist_state="session",
         )
     _choose_balance()
-    st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
-    st.toggle(
-        _("Varied passages"),
-        key="setting_diverse",
-        help=_("Prefer passages that differ over several that say the same thing (MMR)."),
-        persist_state="session",
-    )
-    st.text_input(
-        _("Reranker"),
-        key="setting_reranker",
-        placeholder=_("None"),
-        help=_("A cross-encoder on this computer that reranks the passages: its folder or name."),
-        persist_state="session",
-    )
+    draw_options("setting", _lab_options(), lab=True)
     with st.container(key="setting_buttons"):
         st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save)
+
+
+def _lab_options() -> list[Option]:
+    """Those of the form, except the balance, which has widgets of its own."""
+    return [option for option in OPTIONS if option.is_in_lab and option.kind != "share"]
 
 
 def _choose_balance() -> None:
@@ -95,7 +79,12 @@ def _choose_balance() -> None:
     )
     if widget("setting_balance") == "own":
         st.slider(
-            _("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session"
+            _("Weight of meaning, in percent"),
+            0,
+            100,
+            key="setting_dense_share",
+            step=5,
+            persist_state="session",
         )
 
 
@@ -106,21 +95,13 @@ def _reset() -> None:
     fill_widget("setting_top_k", answers.top_k)
     fill_widget("setting_mode", answers.response_mode)
     fill_widget("setting_balance", "usual")
-    fill_widget("setting_share", DEFAULT_BALANCE)
-    fill_widget("setting_weaker", answers.weaker)
-    fill_widget("setting_diverse", False)
-    fill_widget("setting_reranker", "")
+    fill_options("setting", answers.retrieval, fill_widget)
 
 
 def _save() -> None:
-    balance, share = widget("setting_balance"), int(widget("setting_share") or 0) / 100
-    dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
-    how = Retrieval(
-        dense,
-        bool(widget("setting_weaker")),
-        reranker=str(widget("setting_reranker") or "").strip(),
-        diverse=bool(widget("setting_diverse")),
-    )
+    share = int(widget("setting_dense_share") or 0) / 100
+    dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(widget("setting_balance")))
+    how = replace(chosen_options("setting", widget), dense_share=dense)
     ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
     name = str(widget("setting_name") or "").strip() or describe_ask(ask)
     setting = resources.library().evaluations.keep_setting(Setting(name, ask))

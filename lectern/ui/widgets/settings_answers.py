@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from lectern.retrieval import OPTIONS
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _
-from lectern.ui.widgets.search_options import weaker_help
+from lectern.ui.i18n import _, translate
+from lectern.ui.widgets.retrieval_options import option_help
 from lectern.ui.widgets.settings_field import saved_field
 
 
@@ -24,7 +25,10 @@ def answer_settings() -> None:
             "but takes longer."
         ),
     )
-    st.toggle(_("Include weaker passages"), **saved_field("answers", "weaker"), help=weaker_help())
+    for option in OPTIONS:
+        if option.name in type(answers).model_fields:
+            label, field = translate(option.label), saved_field("answers", option.name)
+            st.toggle(label, **field, help=option_help(option))
     _mode(_("In a chat"), "chat_mode", labels.chat_modes())
     st.caption(labels.caption(answers.chat_mode))
     _mode(_("For a single question"), "response_mode", labels.plain_response_modes())

@@ -128,32 +128,33 @@ def library_place() -> None:
         )
     )
     library_copy()
-    with st.popover(
-        _("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"
-    ):
-        st.markdown(
-            _(
-                "Delete all conversations, and what was asked in Compare and Modes? Documents, notes and the "
-                "results in Evaluate stay."
+    with st.container(horizontal=True):
+        with st.popover(
+            _("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"
+        ):
+            st.markdown(
+                _(
+                    "Delete all conversations, and what was asked in Compare and Modes? Documents, notes and "
+                    "the results in Evaluate stay."
+                )
             )
-        )
-        st.button(_("Delete"), key="delete_conversations", type="primary", on_click=_delete_conversations)
-    with st.popover(
-        _("Delete everything"),
-        icon=":material/delete_forever:",
-        type="tertiary",
-        key="delete_everything_popover",
-    ):
-        st.markdown(
-            _(
-                "Delete the documents of all indexes, all conversations, comparisons and notes, and the "
-                "questions and results in Evaluate? Settings, prompts, keys and language models stay. This "
-                "cannot be undone."
+            st.button(_("Delete"), key="delete_conversations", type="primary", on_click=_delete_conversations)
+        with st.popover(
+            _("Delete everything"),
+            icon=":material/delete_forever:",
+            type="tertiary",
+            key="delete_everything_popover",
+        ):
+            st.markdown(
+                _(
+                    "Delete the documents of all indexes, all conversations, comparisons and notes, and the "
+                    "questions and results in Evaluate? Settings, prompts, keys and language models stay. "
+                    "This cannot be undone."
+                )
             )
-        )
-        st.button(
-            _("Delete everything"), key="delete_everything", type="primary", on_click=_delete_everything
-        )
+            st.button(
+                _("Delete everything"), key="delete_everything", type="primary", on_click=_delete_everything
+            )
 
 
 def _delete_conversations() -> None:

@@ -49,6 +49,13 @@ def titles() -> Mapping[str, tuple[str, str]]:
             _("Understand a follow-up"),
             _("Rewrites a follow-up as a standalone question before your documents are searched."),
         ),
+        "table_query": (
+            _("Ask a table"),
+            _(
+                "Turns a question about all rows of a table into a query (SQL). The query is checked before "
+                "it is used."
+            ),
+        ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
         "generation": (_("Answer without documents"), _("Each question to “Without documents”.")),
         "react": (
@@ -72,6 +79,7 @@ def variables() -> Mapping[str, str]:
         "context_str": _("the passages found, each with its number"),
         "query_str": _("the question"),
         "question": _("the latest message"),
+        "info_str": _("the table: its columns and their values"),
         "existing_answer": _("the answer so far"),
         "chat_history": _("the conversation so far"),
         "system_prompt": _("the instructions for every chat, from Settings"),

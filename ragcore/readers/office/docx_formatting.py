@@ -1,15 +1,14 @@
-"""Writes the meaning of a Word document's formatting into its text before that is read: raised and struck
-letters, hidden text (ECMA-376 part 1, 17.3.2 and 17.7), drop caps (17.3.1.11), phonetic readings, equations,
-deleted rows and paragraph marks.
+"""What a Word document's formatting means for its text: raised and struck letters and hidden text (ECMA-376
+part 1, 17.3.2 and 17.7), paragraphs that continue in the next one, such as drop caps (17.3.1.11), and fields
+that draw text (17.16.5.20).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ragcore.readers import typography
-from ragcore.readers.office import omml
+from ragcore.readers.blocks import Run
 from ragcore.readers.office.package import Element
 from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
@@ -26,8 +25,8 @@ _READING = re.compile(
 )
 
 
-class Formatting:
-    """Writes formatting into text. `styles` is the root of that part of a file."""
+class RunEffects:
+    """The effects of runs. `styles` is the root of that part of a file."""
 
     def __init__(self, styles: Element | None) -> None:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
@@ -41,40 +40,19 @@ class Formatting:
             "",
         )
 
-    def write(self, root: Element) -> int:
-        """Change the text below `root` to what Word shows. Returns the number of runs that it hides."""
-        space = _namespace(root)
-        _write_equations_and_readings(root, space)
-        _write_fields(root, space)
-        _remove_deleted_rows(root, space)
-        hidden = 0
-        for run, effects in list(self._runs(root, space)):
-            if effects.hidden:
-                hidden += any(local(node) == "t" and (node.text or "").strip() for node in run.iter())
-                _remove(run)
-            else:
-                _mark(run, effects)
-        # reversed, so that no run moves over several paragraphs
-        for paragraph in reversed(_paragraphs_to_join(root, space)):
-            _join_with_next(paragraph)
-        return hidden
-
-    def _runs(self, root: Element, space: str) -> Iterator[tuple[Element, Effects]]:
-        """The runs with effects. A run's own effects override those of its style and of its paragraph's style
-        (17.7.3)."""
-        for run in root.iter(f"{space}r"):
-            of_run = properties(run, "rPr")
-            own = _effects(of_run)
-            letters = self._of_style(read_setting(of_run, "rStyle"))
-            outer = next(run.iterancestors(f"{space}p"), None)
-            paragraph = self._of_style(read_setting(properties(outer, "pPr"), "pStyle") or self._default)
-            effects = Effects(
-                own.over(letters).over(paragraph).shift,
-                own.struck if own.struck is not None else bool(letters.struck) != bool(paragraph.struck),
-                own.hidden if own.hidden is not None else bool(letters.hidden) != bool(paragraph.hidden),
-            )
-            if any(effects):
-                yield run, effects
+    def of(self, run: Element, paragraph: Element) -> Effects:
+        """A run's own effects override those of its style and of its paragraph's style (17.7.3)."""
+        outer = self._of_style(read_setting(properties(paragraph, "pPr"), "pStyle") or self._default)
+        of_run = properties(run, "rPr")
+        if of_run is None:
+            return outer
+        direct = _effects(of_run)
+        letters = self._of_style(read_setting(of_run, "rStyle"))
+        return Effects(
+            direct.over(letters).over(outer).shift,
+            direct.struck if direct.struck is not None else bool(letters.struck) != bool(outer.struck),
+            direct.hidden if direct.hidden is not None else bool(letters.hidden) != bool(outer.hidden),
+        )
 
     def _of_style(self, identity: str | None) -> Effects:
         """The effects of a style, with those of the styles that it is based on."""
@@ -89,60 +67,29 @@ class Formatting:
         return effects
 
 
-def new_run(near: Element, text: str) -> Element:
-    """A run of text in the document of `near`, with breaks between its lines."""
-    space = _namespace(near)
-    run = near.makeelement(f"{space}r", {}, None)
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            run.append(near.makeelement(f"{space}br", {}, None))
-        run.append(_new_text(near, space, line))
-    return run
-
-
-def _new_text(near: Element, space: str, text: str) -> Element:
-    words = near.makeelement(f"{space}t", {}, None)
-    words.text = text
-    return words
-
-
-def _namespace(element: Element) -> str:
-    return str(element.tag).rpartition("}")[0] + "}"
-
-
 def read_setting(element: Element | None, kind: str) -> str:
     return attribute(child(element, kind), "val") or ""
 
 
-def _paragraphs_to_join(root: Element, space: str) -> list[Element]:
-    """The paragraphs that continue in the next one: a drop cap, and those whose mark is hidden or deleted."""
-    frames = root.iter(f"{space}framePr")
-    of_paragraphs = [
-        frame.getparent() for frame in frames if (attribute(frame, "dropCap") or "none") != "none"
-    ]
-    for each in root.iter(f"{space}vanish", f"{space}specVanish", f"{space}del"):
-        mark = each.getparent()
-        of_paragraph = None if mark is None or local(mark) != "rPr" else mark.getparent()
-        if (
-            of_paragraph is not None
-            and local(of_paragraph) == "pPr"
-            and (attribute(each, "val") or "") not in _OFF
-        ):
-            of_paragraphs.append(of_paragraph)
-    paragraphs = (None if each is None else each.getparent() for each in of_paragraphs)
-    return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
+def continues(paragraph: Element) -> bool:
+    """Whether the paragraph continues in the next one: a drop cap, or its mark is hidden or deleted."""
+    of_paragraph = properties(paragraph, "pPr")
+    if of_paragraph is None:
+        return False
+    frame = child(of_paragraph, "framePr")
+    if frame is not None and (attribute(frame, "dropCap") or "none") != "none":
+        return True
+    marks = children(child(of_paragraph, "rPr"), "vanish", "specVanish", "del")
+    return any((attribute(mark, "val") or "") not in _OFF for mark in marks)
 
 
-def _join_with_next(paragraph: Element) -> None:
-    following = paragraph.getnext()
-    content = [each for each in paragraph if local(each) != "pPr"]
-    if following is not None and following.tag == paragraph.tag:
-        place = 1 if properties(following, "pPr") is not None else 0
-        for each in reversed(content):
-            following.insert(place, each)
-        _remove(paragraph)
-    elif not content:
-        _remove(paragraph)
+def field_result(code: str, effects: Effects) -> Run | None:
+    """The fraction, or the word with its reading, that a field draws from its code; None for other fields."""
+    if fraction := _FRACTION.fullmatch(code):
+        return Run(f"{fraction[1].strip()}/{fraction[2].strip()}", effects)
+    if reading := _READING.fullmatch(code):
+        return Run(reading[2], effects, reading[1])
+    return None
 
 
 def _effects(element: Element | None) -> Effects:
@@ -163,56 +110,3 @@ def _effects(element: Element | None) -> Effects:
         elif kind in ("vanish", "specVanish"):
             hidden = bool(hidden) or value not in _OFF
     return Effects(shift, struck, hidden)
-
-
-def _mark(run: Element, effects: Effects) -> None:
-    for node in run:
-        if local(node) == "t" and node.text:
-            if effects.shift:
-                node.text = typography.mark(effects.shift, node.text)
-            if effects.struck:
-                node.text = typography.mark(typography.STRUCK, node.text)
-
-
-def _write_equations_and_readings(root: Element, space: str) -> None:
-    for formula in list(root.iter("{*}oMathPara", "{*}oMath")):  # outer ones before inner ones
-        _replace(formula, new_run(root, omml.equation(formula)))
-    for element in list(root.iter(f"{space}ruby")):
-        base, reading = (
-            "".join(node.text or "" for part in children(element, kind) for node in part.iter(f"{space}t"))
-            for kind in ("rubyBase", "rt")
-        )
-        _replace(element, _new_text(element, space, typography.ruby(base, reading)))
-
-
-def _write_fields(root: Element, space: str) -> None:
-    """Replace fields that draw fractions, or readings above words, from their own code (17.16.5.20)."""
-    codes: list[Element] = []
-    for node in list(root.iter(f"{space}instrText", f"{space}fldChar")):
-        if local(node) == "instrText":
-            codes.append(node)
-            continue
-        code = "".join(each.text or "" for each in codes).strip()
-        if fraction := _FRACTION.fullmatch(code):
-            _replace(codes[0], _new_text(root, space, f"{fraction[1].strip()}/{fraction[2].strip()}"))
-        elif reading := _READING.fullmatch(code):
-            _replace(codes[0], _new_text(root, space, typography.ruby(reading[2], reading[1])))
-        codes = []
-
-
-def _remove_deleted_rows(root: Element, space: str) -> None:
-    for row in list(root.iter(f"{space}tr")):
-        if row.find(f"{space}trPr/{space}del") is not None:
-            _remove(row)
-
-
-def _replace(old: Element, new: Element) -> None:
-    parent = old.getparent()
-    if parent is not None:
-        parent.replace(old, new)
-
-
-def _remove(element: Element) -> None:
-    parent = element.getparent()
-    if parent is not None:
-        parent.remove(element)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ragcore.readers.list_numbers import list_number
-from ragcore.readers.office.docx_formatting import new_run, read_setting
+from ragcore.readers.office.docx_formatting import read_setting
 from ragcore.readers.office.package import Element
-from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
+from ragcore.readers.web.safe_xml import attribute, child, children, properties, whole
 
 LEVELS = 9
 MAX_BASES = 20  # styles in a chain of styles that are based on each other
@@ -77,34 +77,22 @@ class Numbers:
             if (counting := self._lists.get(self._abstract.get(self._of_style(style)[0], ""))) is not None:
                 self._lists[identity] = counting
 
-    def write(self, root: Element) -> None:
-        """Insert a run with its number, or a dash, before the text of each paragraph below `root`."""
-        for paragraph in [each for each in root.iter() if local(each) == "p"]:
-            number = self._next(paragraph)  # empty paragraphs count too
-            if number and any(local(node) == "t" and (node.text or "").strip() for node in paragraph.iter()):
-                place = 1 if local(paragraph[0]) == "pPr" else 0
-                paragraph.insert(place, new_run(paragraph, f"{number} "))
-
-    def _next(self, paragraph: Element) -> str:
-        """The number of the next paragraph; "" for none."""
-        properties = child(paragraph, "pPr")
-        own = child(properties, "numPr")
-        style = read_setting(properties, "pStyle")
+    def next(self, paragraph: Element) -> str:
+        """The number of the next paragraph, or a dash; "" for none. Empty paragraphs count too."""
+        of_paragraph = properties(paragraph, "pPr")
+        numbering = child(of_paragraph, "numPr")
+        style = read_setting(of_paragraph, "pStyle")
         list_id, depth, of = self._of_style(style)
-        if own is not None:
-            list_id = read_setting(own, "numId") or list_id
-        if (
-            not list_id
-            or list_id == "0"
-            or any(local(outer) == "Fallback" for outer in paragraph.iterancestors())
-        ):
+        if numbering is not None:
+            list_id = read_setting(numbering, "numId") or list_id
+        if not list_id or list_id == "0":
             return ""
         counting = self._lists.get(self._abstract.get(list_id, ""))
         if counting is None:
             return BULLET
-        if own is not None and read_setting(own, "ilvl"):
-            depth = whole(read_setting(own, "ilvl"), 0)
-        elif own is None:
+        if numbering is not None and read_setting(numbering, "ilvl"):
+            depth = whole(read_setting(numbering, "ilvl"), 0)
+        elif numbering is None:
             depth = next((at for at, level in counting.levels.items() if of and level.style == of), depth)
         return self._count(counting, list_id, min(max(depth, 0), LEVELS - 1))
 

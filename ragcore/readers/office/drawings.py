@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from ragcore.readers import table_rows, typography
+from ragcore.readers import render, table_rows, typography
+from ragcore.readers.blocks import Run
 from ragcore.readers.office import omml
 from ragcore.readers.office.cell_format import format_cell
 from ragcore.readers.office.package import Element, Package
+from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties, whole
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
@@ -53,32 +55,30 @@ def paragraphs(element: Element) -> Iterator[Element]:
 
 
 def paragraph_text(paragraph: Element) -> str:
-    """The text of a paragraph of DrawingML, with marks of `typography`."""
-    return "".join(_pieces(paragraph)).strip()
+    """The text of a paragraph of DrawingML."""
+    return render.inline(_runs(paragraph)).strip()
 
 
-def _pieces(element: Element) -> Iterator[str]:
+def _runs(element: Element) -> Iterator[Run]:
     for each in element:
         kind = local(each)
         if kind == "t":
-            yield _run_text(each)
+            yield Run(each.text or "", _effects(properties(each.getparent(), "rPr")))
         elif kind == "br":
-            yield "\n"
+            yield Run("\n")
         elif kind in ("oMath", "oMathPara"):
-            yield omml.equation(each)
+            yield Run(omml.equation(each))
         elif kind and kind != "Fallback":
-            yield from _pieces(each)
+            yield from _runs(each)
 
 
-def _run_text(words: Element) -> str:
-    """The text of a run with marks for its formatting (21.1.2.3.9)."""
-    text, of_run = words.text or "", properties(words.getparent(), "rPr")
+def _effects(of_run: Element | None) -> Effects:
+    """The effects of a run (21.1.2.3.9)."""
     baseline = attribute(of_run, "baseline") or ""
+    shift = ""
     if baseline.strip("-0%"):
-        text = typography.mark(typography.LOWERED if baseline.startswith("-") else typography.RAISED, text)
-    if attribute(of_run, "strike") in ("sngStrike", "dblStrike"):
-        text = typography.mark(typography.STRUCK, text)
-    return text
+        shift = typography.LOWERED if baseline.startswith("-") else typography.RAISED
+    return Effects(shift, attribute(of_run, "strike") in ("sngStrike", "dblStrike"))
 
 
 def alternative_text(properties: Element | None) -> str:

@@ -25,7 +25,7 @@ _KINDS = {  # by suffix: its name in messages, and its media type
     ".numbers": ("a Numbers spreadsheet (.numbers)", "application/x-iwork-numbers-sffnumbers"),
     ".key": ("a Keynote presentation (.key)", "application/x-iwork-keynote-sffkey"),
 }
-SUFFIXES = tuple(_KINDS)
+SUFFIXES = (".doc", ".ppt", ".xls", ".xlsb", ".msg", ".hwp", ".pages", ".numbers", ".key")
 _SHEETS = frozenset({".xls", ".xlsb", ".numbers"})
 
 

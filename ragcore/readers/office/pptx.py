@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from ragcore.errors import NoTextError
-from ragcore.readers import table_rows, typography
+from ragcore.readers import table_rows
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.list_numbers import list_number
@@ -45,7 +45,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         pages = []
         for number, slide in enumerate(slides):
             shapes = _slide(parts, slide, losses) if slide in parts else ()
-            pages.append((str(first + number), typography.plain(clean("\n\n".join(shapes))).strip()))
+            pages.append((str(first + number), clean("\n\n".join(shapes)).strip()))
             options.progress(number + 1, len(slides))
         metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
     text, spans = join_pages(pages)

@@ -28,6 +28,9 @@ _CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(r"\b(?:page|seite|p[áa]gina|p\.) ?#", re.I)  # in which # stands for each figure
+_PAGE_WORD = re.compile(r"(?:\b(?:page|seite|p[áa]gina|p\.)|第) ?\Z", re.I)  # before a page number
+_PAGES = re.compile(r" ?(?:/|of|von|de|sur) ?\d+\W*\Z", re.I)  # behind a page number
+_SENTENCE = re.compile(r"[^\W\d].*[.!?。！？]\Z")
 _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
 
@@ -91,12 +94,27 @@ def _drop_running(pages: list[list[Line]]) -> None:
 
 
 def _repeats(before: str, text: str, pages: int) -> bool:
-    """Whether two similar lines are short and have equal figures, or figures that increase with the page
-    number."""
+    """Whether two similar lines are short and have equal figures, except the page number."""
     if max(len(before), len(text)) > MAX_RUNNING:
         return False
-    figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
-    return all(int(now) - int(then) in (0, pages) for then, now in figures)
+    for then, now in zip(_DIGITS.findall(before), _DIGITS.finditer(text), strict=True):
+        increase = int(now[0]) - int(then)
+        if increase and not (increase == pages and _is_page_number(now)):
+            return False
+    return True
+
+
+def _is_page_number(figure: re.Match[str]) -> bool:
+    """Whether a figure of a line is at its beginning or end, or has a word for pages beside it: that of
+    "12 Handbook" and "Page 12 | May", but not those of "Total for room 12: 300 euro" and "Room 12."."""
+    line = figure.string
+    before, behind = line[: figure.start()], line[figure.end() :]
+    if _PAGE_WORD.search(before):
+        return True
+    if _SENTENCE.search(line):
+        return False
+    is_alone = not any(map(str.isalnum, before)) or not any(map(str.isalnum, behind))
+    return is_alone or _PAGES.fullmatch(behind) is not None
 
 
 def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:

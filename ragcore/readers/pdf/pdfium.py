@@ -1,7 +1,4 @@
-"""PDFium, through pypdfium2, which is imported when one of its names is first used.
-
-The registry of readers imports this module in every process, also in those that read no PDF.
-"""
+"""PDFium, through pypdfium2, which is imported when one of its names is first used."""
 
 from __future__ import annotations
 

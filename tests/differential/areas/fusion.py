@@ -58,7 +58,7 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.retrievers.fusion import checked_weights, fuse
+    from ragcore.llamaindex.retrievers.fusion_retriever import checked_weights, fuse
     from ragcore.schema import NodeWithScore, TextNode
 
     lists = [[NodeWithScore(TextNode(name, name), score) for name, score in hits] for hits in given["lists"]]

@@ -136,7 +136,8 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.indices import DocumentSummaryIndex, KeywordTableIndex, SummaryIndex, TreeIndex
+    from ragcore.indices import SummaryIndex, TreeIndex
+    from ragcore.llamaindex.indices import DocumentSummaryIndex, KeywordTableIndex
     from ragcore.llms.base import LLMCall
     from ragcore.llms.scripted import ScriptedLLM
     from ragcore.node_parser import SentenceSplitter

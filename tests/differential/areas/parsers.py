@@ -89,12 +89,12 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
+    from ragcore.llamaindex.node_parser import SentenceWindowNodeParser
     from ragcore.node_parser import (
         HierarchicalNodeParser,
         HTMLNodeParser,
         JSONNodeParser,
         MarkdownNodeParser,
-        SentenceWindowNodeParser,
         get_leaf_nodes,
         get_root_nodes,
     )

@@ -94,9 +94,9 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore.embeddings.hashing import HashEmbedding
-    from ragcore.indices.keyword_table.index import KeywordTableIndex
     from ragcore.indices.summary.index import SummaryIndex
     from ragcore.indices.tree.index import TreeIndex
+    from ragcore.llamaindex.indices.keyword_table.base import KeywordTableIndex
     from ragcore.llms.base import LLMCall
     from ragcore.llms.scripted import ScriptedLLM
     from ragcore.prompts.prompt import Passage, as_text

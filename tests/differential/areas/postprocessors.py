@@ -127,7 +127,7 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore import postprocessor
+    from ragcore.llamaindex import postprocessor
     from ragcore.schema import NodeWithScore, QueryBundle, TextNode
     from ragcore.storage.docstore import SimpleDocumentStore
 

@@ -45,7 +45,7 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore import PromptHelper, PromptTemplate
-    from ragcore.prompt_helper import get_biggest_prompt
+    from ragcore.node_parser.prompt_helper import get_biggest_prompt
 
     if given["how"] == "biggest":
         return get_biggest_prompt([PromptTemplate(text) for text in given["templates"]]).get_template()

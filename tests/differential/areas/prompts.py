@@ -119,7 +119,7 @@ def ours(given: Any) -> Any:
     if given["kind"] == "earlier":
         return _our_second_turn(given)
     if given["kind"] == "form":
-        from ragcore.prompts.output_parsers import BaseOutputParser
+        from ragcore.llamaindex.prompts.output_parsers import BaseOutputParser
 
         said = [ChatMessage(MessageRole(role), "Of {topic}") for role in given["roles"]]
         return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)

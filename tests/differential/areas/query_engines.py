@@ -142,16 +142,15 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.node_parser import SentenceSplitter
-    from ragcore.postprocessor import SimilarityPostprocessor
-    from ragcore.query_engine import (
+    from ragcore.llamaindex.query_engine import (
         CitationQueryEngine,
-        RetrieverQueryEngine,
-        RouterQueryEngine,
         SubQuestionQueryEngine,
         TransformQueryEngine,
     )
-    from ragcore.retrievers.query_transforms import HyDEQueryTransform
+    from ragcore.llamaindex.retrievers.transform_retriever import HyDEQueryTransform
+    from ragcore.node_parser import SentenceSplitter
+    from ragcore.postprocessor import SimilarityPostprocessor
+    from ragcore.query_engine import RetrieverQueryEngine, RouterQueryEngine
     from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode, as_bundle
     from ragcore.selectors import LLMMultiSelector
     from ragcore.tools import QueryEngineTool
@@ -213,6 +212,8 @@ def _outcome(given: Any, prompts: list[str], asked: list[list[str]], answer: Any
             "sources": [" ".join(text.split("\n", 1)[-1].split()) for text in sources],
         }
     shown = [[number for number in range(9) if f"<{number}>" in prompt] for prompt in prompts]
+    if given.get("mode") == "accumulate":  # its calls begin in threads, so in any order
+        shown.sort()
     return {"calls": shown, "asked": asked, "answer": str(answer), "sources": sources}
 
 

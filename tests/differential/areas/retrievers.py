@@ -147,8 +147,9 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore import VectorStoreIndex
+    from ragcore.llamaindex.retrievers import QueryFusionRetriever
     from ragcore.observe import Span
-    from ragcore.retrievers import AutoMergingRetriever, BaseRetriever, QueryFusionRetriever, RouterRetriever
+    from ragcore.retrievers import AutoMergingRetriever, BaseRetriever, RouterRetriever
     from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, Response, TextNode
     from ragcore.selectors import LLMMultiSelector
     from ragcore.storage.docstore import SimpleDocumentStore

@@ -54,7 +54,7 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.memory import ChatSummaryMemoryBuffer
+    from ragcore.llamaindex.memory import ChatSummaryMemoryBuffer
     from ragcore.schema import ChatMessage, MessageRole
 
     prompts: list[str] = []

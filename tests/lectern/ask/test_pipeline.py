@@ -61,6 +61,7 @@ def retrieve_ids(library: Library, ask: Ask) -> list[str]:
     return [hit.node.id_ for hit in library.passages(ask)]
 
 
+@pytest.mark.smoke
 def test_chosen_passages_come_in_their_order_without_a_search(library: Library) -> None:
     ask = Ask(QUESTION, chat_mode=None, response_mode="no_text", top_k=1, node_ids=("n3", "n0", "n4"))
     assert retrieve_ids(library, ask) == ["n3", "n0", "n4"]

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.ask.read_everything import MODES, ReadEverything, rows_that_answer, says_nothing
-from ragcore.llms.base import LLMCall
+from lectern.ask.citation_numbers import Citations
+from lectern.ask.read_everything import MODES, ReadEverything, judge_reply
+from ragcore.llms.base import Generation, LLMCall, Usage
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
-from ragcore.schema import NodeWithScore
-from ragcore.text.citations import Citations
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.progress import PartialAnswer
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import NodeWithScore, Outcome
 from tests.ragcore.response_synthesizers.doubles import nodes, passages_of, word_llm
 
 
@@ -75,7 +77,7 @@ def test_only_answering_rows_remain_and_each_names_its_passage() -> None:
     assert str(answer) == "It is red. [1]\n\nBlue [2]."
     assert [hit.node.text.split()[0] for hit in answer.source_nodes] == ["passage2", "passage4"]
     nothing = reading(word_llm(lambda call: NOTHING_FOUND), ResponseMode.ACCUMULATE, passages(4))
-    assert (str(nothing), nothing.source_nodes) == (NOTHING_FOUND, ())
+    assert (str(nothing), nothing.source_nodes, nothing.outcome) == (NOTHING_FOUND, (), "nothing")
 
 
 @given(
@@ -141,6 +143,7 @@ def test_refine_keeps_the_last_of_its_answers() -> None:
     "reply",
     [
         NOTHING_FOUND,
+        "Ich habe in Ihren Dokumenten nichts dazu gefunden.",
         "",
         "The passages do not mention this.",
         "I couldn’t find that.",
@@ -148,24 +151,36 @@ def test_refine_keeps_the_last_of_its_answers() -> None:
     ],
 )
 def test_a_reply_without_an_answer_is_known(reply: str) -> None:
-    assert says_nothing(reply)
+    assert judge_reply(PartialAnswer(reply, None)) == "nothing"
 
 
 @pytest.mark.parametrize(
     "reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"]
 )
 def test_a_reply_with_an_answer_does_not_count_as_nothing(reply: str) -> None:
-    assert not says_nothing(reply)
+    assert judge_reply(PartialAnswer(reply, None)) == "answer"
+
+
+@pytest.mark.parametrize("outcome", ["answer", "closest", "nothing"])
+def test_the_outcome_of_a_reply_counts_and_not_its_words(outcome: Outcome) -> None:
+    for text in ("It is red. [1]", NOTHING_FOUND, "Closest passages:\n\nDogs bark. [1]"):
+        assert judge_reply(PartialAnswer(text, outcome)) == outcome
 
 
 def test_closest_rows_share_a_heading_if_none_answers() -> None:
-    close = [f"Closest passages:\n\n{text}" for text in ("Dogs bark. [1]", "Cats sleep. [2]")]
-    german = "Ich habe in Ihren Dokumenten nichts dazu gefunden. Gesucht habe ich nach: Hunde."
+    close = [("closest", f"Closest passages:\n\n{text}") for text in ("Dogs bark. [1]", "Cats sleep. [2]")]
+    nothing = ("nothing", "It is red. [1]")
 
-    def rows(*texts: str) -> str:
-        whole = ROW_SEPARATOR.join(f"Response {number}: {text}" for number, text in enumerate(texts, 1))
-        pieces = (piece for piece in (whole,))
-        return "".join(rows_that_answer(pieces))
+    def rows(*replies: tuple[Outcome, str]) -> str:
+        script = [Generation(text, Usage(1, 1), outcome=outcome) for outcome, text in replies]
+        answer = reading(ScriptedLLM(script), ResponseMode.ACCUMULATE, passages(len(replies)))
+        return "".join(answer)
 
     assert rows(*close) == "Closest passages:\n\nDogs bark. [1]\n\nCats sleep. [2]"
-    assert rows(german, close[0], "It is Ann. [3]") == "It is Ann. [3]"
+    assert rows(nothing, close[0], ("answer", "It is Ann. [3]")) == "It is Ann. [1]"
+    assert rows(nothing, nothing) == NOTHING_FOUND
+
+
+def test_a_row_that_looks_like_two_stays_one() -> None:
+    text = "It is red.\n---------------------\nResponse 2: It is blue. [1]"
+    assert str(reading(ScriptedLLM([text]), ResponseMode.ACCUMULATE, passages(1))) == text

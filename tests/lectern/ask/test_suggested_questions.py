@@ -4,7 +4,7 @@ change."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -29,12 +29,9 @@ from lectern.schema import Ask
 from lectern.settings import LLMSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMUnavailableError
-from ragcore.llms.base import LLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.memory import MemoryStore
-from tests import postgres
-from tests.databases import KINDS
 
 TEXTS = {
     "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty "
@@ -46,20 +43,6 @@ TEXTS = {
     "ferry-3.txt": "The Nessay Ferry leaves the island at one in summer.",
     "bread.txt": "Rye bread was first baked in 1802. The Old Bakery has 12 ovens of brick.",
 }
-
-
-@pytest.fixture(params=KINDS)
-def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
-    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
-    opened: list[Library] = []
-
-    def open_it(llm: LLM | None = None) -> Library:
-        opened.append(Library(where, embedder=HashEmbedding(), llm=llm, local=tmp_path / "library"))
-        return opened[-1]
-
-    yield open_it
-    for library in opened:
-        library.close()
 
 
 def take_in(library: Library, *names: str, texts: Mapping[str, str] = TEXTS) -> dict[str, str]:

@@ -35,6 +35,7 @@ def conversations(open_database: Callable[[], Database]) -> Conversations:
     return Conversations(open_database())
 
 
+@pytest.mark.smoke
 def test_a_finished_answer_is_read_back_whole_after_a_restart(
     conversations: Conversations, open_database: Callable[[], Database]
 ) -> None:

@@ -109,6 +109,7 @@ def test_an_empty_library_makes_no_questions(open_library: Callable[..., Library
         EvaluationJobs(open_library()).make_set("Mine", 2)
 
 
+@pytest.mark.smoke
 def test_scores_are_those_of_the_passages_and_answers(open_library: Callable[..., Library]) -> None:
     replies = {"faithfulness": "YES\nIt does.", "relevancy": "NO\nIt does not."}
     llm = ScriptedLLM(lambda call: replies.get(call.prompt.name, "Ada built it. [1]"))

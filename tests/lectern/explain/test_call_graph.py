@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import count, pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lectern.explain.call_graph import CallGraph, build_call_graph
@@ -23,7 +23,7 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import Span
 from ragcore.query_engine.retriever import RetrieverQueryEngine
-from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 from ragcore.tools import FunctionTool
@@ -103,7 +103,6 @@ def spoken(trace: Span) -> list[str]:
     ]
 
 
-@settings(deadline=None)
 @given(
     mode=st.sampled_from(MODES),
     number=st.integers(0, 9),
@@ -131,7 +130,6 @@ def test_every_call_appears_once_in_order_for_any_outcome(
 
 
 @example(mode="simple_summarize", number=11, window=340, silent=frozenset())
-@settings(deadline=None)
 @given(
     mode=st.sampled_from(
         ("refine", "compact", "tree_summarize", "accumulate", "compact_accumulate", "simple_summarize")
@@ -160,7 +158,6 @@ def test_call_has_the_passages_and_replies_of_its_prompt(
     assert not set(called) & set(left_out)
 
 
-@settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
 def test_tree_summaries_feed_later_calls_and_the_last_answers(number: int, window: int) -> None:
     shown = build_call_graph(trace_answer("tree_summarize", number, window))

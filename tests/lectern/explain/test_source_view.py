@@ -22,6 +22,7 @@ from tests.ragcore.readers.pdf.drawing import turned_page
 from tests.ragcore.readers.pdf.test_pictures import FOOT, letter
 
 
+@pytest.mark.smoke
 def test_source_opens_in_its_document_or_is_reported_deleted(
     open_library: Callable[..., Library],
 ) -> None:

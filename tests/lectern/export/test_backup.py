@@ -90,6 +90,7 @@ def vectors_in(copy: Path) -> set[str]:
         return {name.removeprefix("vectors/") for name in packed.namelist() if name.startswith("vectors/")}
 
 
+@pytest.mark.smoke
 def test_imported_copy_has_all_content_without_embedding(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:

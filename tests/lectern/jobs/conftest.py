@@ -16,7 +16,6 @@ from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.sql.postgres import PostgresDatabase
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests import postgres
 from tests.databases import KINDS, opening
 from tests.lectern.jobs.hijacking import Attack, hijack
 from tests.lectern.jobs.libraries import Clock, small_passages
@@ -42,10 +41,9 @@ def in_folder(tmp_path: Path, clock: Clock) -> Files:
     return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path), clock=clock)
 
 
-@pytest.fixture(params=KINDS)
-def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
-    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
-    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library(tmp_path / "library", embedder=HashEmbedding())
     small_passages(opened)
     yield opened
     opened.close()

@@ -66,3 +66,34 @@ def test_no_passage_is_of_two_sheets() -> None:
         ]
         assert passages[0].next_id == passages[1].id_
         assert document.text[passages[1].start_char_idx :] == passages[1].text
+
+
+def test_no_passage_is_of_two_records() -> None:
+    orders = (
+        "Orders\n\nOrder no. 17\nItem: bolt\nPrice: 2\n\nOrder no. 18\nItem: nut\nPrice: 3\n\nPaid in cash."
+    )
+    texts = [node.text for node in passages_of(Document(orders, "d"), 400, 0)]
+    assert texts == [
+        "Orders\n\nOrder no. 17\nItem: bolt\nPrice: 2",
+        "Order no. 18\nItem: nut\nPrice: 3\n\nPaid in cash.",
+    ]
+
+
+def test_each_passage_of_a_long_record_has_its_first_line() -> None:
+    notes = "Notes: " + "She slept well and ate a little. " * 30
+    text = f"Patients\n\nPatient: Ada\nRoom: 1\n{notes}\n\nPatient: Tom\nRoom: 2\n{notes}"
+    nodes = passages_of(Document(text, "d"), 64, 0)
+    heads = [node.metadata.get("record") for node in nodes]
+    tom = next(at for at, node in enumerate(nodes) if node.text.startswith("Patient: Tom"))
+    assert set(heads[1:tom]) == {"Patient: Ada"}
+    assert set(heads[tom + 1 :]) == {"Patient: Tom"}
+    assert heads[0] is heads[tom] is None
+
+
+def test_headings_and_labels_alone_are_no_records() -> None:
+    for text in (
+        "Chapter 1\nIt began.\n\nChapter 2\nIt ended.\n",
+        "Price: 2\n\nPrice: 3\n",
+        "Room | Seats\nRoom: Aspen; Seats: 12\nRoom: Birch; Seats: 8\n\nRoom: Elm; Seats: 9",
+    ):
+        assert len(passages_of(Document(text, "d"), 400, 0)) == 1

@@ -19,18 +19,15 @@ from lectern.jobs.worker import run_forever
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedStoreError
-from tests import postgres
-from tests.databases import KINDS
 from tests.lectern.jobs.libraries import KilledError, add, worker_of
 from tests.ragcore.readers.web.test_download import PAGE, Site
 
 NAME = "Öffnung: der die Bahn.html"
 
 
-@pytest.fixture(params=KINDS)
-def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
-    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
-    with closing(Library(where, embedder=HashEmbedding(), local=tmp_path / "library")) as library:
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with closing(Library(tmp_path / "library", embedder=HashEmbedding())) as library:
         yield library
 
 

@@ -16,8 +16,6 @@ from lectern.jobs.time_left import remember
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError, EmbeddingError
-from tests import postgres
-from tests.databases import KINDS
 from tests.lectern.jobs.libraries import (
     Counting,
     KilledError,
@@ -33,14 +31,11 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 
-@pytest.fixture(params=KINDS)
-def library(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Library]:
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     """With three files in passages of 16 tokens; an old index is dropped at once."""
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
-    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
-    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
+    opened = Library(tmp_path / "library", embedder=HashEmbedding())
     small_passages(opened)
     for word in ("kettle", "barrel", "wheel"):
         add(opened, paragraphs(60, word), f"{word}.txt")

@@ -68,7 +68,7 @@ def drafts_of(library: Library, file_id: str) -> int:
     return len(Drafts(library.database).vectors(file_id))
 
 
-@pytest.mark.main
+@pytest.mark.smoke
 def test_the_work_of_a_killed_worker_resumes_where_it_was(library: Library) -> None:
     file = add(library, paragraphs(600), "long.txt")
     first, second = Counting(dies_at=3), Counting()
@@ -259,6 +259,7 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
     assert library.files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
 
 
+@pytest.mark.late("the pace is measured with what other processes take from this one")
 def test_progress_is_reported_and_never_goes_back(library: Library) -> None:
     file = add(library, paragraphs(800), "long.txt")
     seen: list[tuple[float, float | None]] = []

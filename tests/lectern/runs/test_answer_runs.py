@@ -65,6 +65,7 @@ def test_unsaved_answer_is_not_written_over_the_one_asked_again(
     assert stored.ask.question == "What else is new?"
 
 
+@pytest.mark.smoke
 def test_answer_has_the_price_of_the_settings_at_its_start(library: Library) -> None:
     def answer(call: object) -> str:
         library.update_settings(
@@ -93,9 +94,9 @@ def test_model_stays_open_beside_the_extractive_reader(tmp_path: Path) -> None:
             }
         )
     )
-    model, reader = library.llm(), library.llm(extractive=True)
-    assert library.llm() is model
-    assert library.llm(extractive=True) is reader
+    model, reader = library.writer(), library.writer(extractive=True)
+    assert library.writer() is model
+    assert library.writer(extractive=True) is reader
     library.close()
 
 

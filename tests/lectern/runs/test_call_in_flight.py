@@ -79,7 +79,7 @@ def test_passages_and_token_count_are_known_while_model_reads(
     assert trace is not None
     messages = trace.spans("llm")[0].facts["messages"]
     prompt = "\n\n".join("".join(part["text"] for part in message["parts"]) for message in messages)
-    assert call.prompt_tokens == runs._library.llm().count_tokens(prompt) > 100
+    assert call.prompt_tokens == runs._library.writer().count_tokens(prompt) > 100
     assert "stage" not in trace.spans("llm")[0].to_dict()
 
 
@@ -88,7 +88,7 @@ def test_remaining_seconds_fall_by_the_speed_of_past_answers(
 ) -> None:
     server.faults.append(Fault(delay=SILENCE))
     assert ask(runs).wait(30)
-    speed = runs._library.llm().speed
+    speed = runs._library.writer().speed
     assert speed is not None
     server.faults.append(Fault(delay=SILENCE))
     run = ask(runs)

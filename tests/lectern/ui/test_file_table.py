@@ -19,7 +19,7 @@ def test_list_keeps_its_lines_and_citations_link() -> None:
 
 
 def test_missing_answer_is_stated_once_and_a_model_s_words_stay() -> None:
-    refused = FileAnswer("rules.txt", NOTHING_FOUND["de"], "nothing")
+    refused = FileAnswer("rules.txt", "", "nothing", notice=NOTHING_FOUND["de"])
     assert "<td></td><td>–</td><td>Not found</td>" in _row(MESSAGE, refused, {})
     own = FileAnswer("fares.txt", "No fare is named.", "nothing")
     assert "<td>No fare is named.</td>" in _row(MESSAGE, own, {})

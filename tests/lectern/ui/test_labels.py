@@ -7,7 +7,7 @@ import pytest
 
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.schema import AnswerFacts, Price, Source
-from lectern.settings import ChatMode, ResponseMode
+from lectern.settings import RESPONSE_MODES, ChatMode
 from lectern.ui import labels
 
 FACTS = AnswerFacts(
@@ -19,7 +19,7 @@ FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 1
 
 def test_every_mode_and_stage_has_its_words() -> None:
     assert set(labels.chat_modes()) == set(get_args(ChatMode))
-    assert set(labels.response_modes()) == set(get_args(ResponseMode))
+    assert set(labels.response_modes()) == set(RESPONSE_MODES)
     assert set(labels.stages()) == set(Stage)
 
 

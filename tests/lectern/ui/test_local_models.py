@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 from lectern.library import Library
 from lectern.local_models import CatalogueModel, create_models_folder, models_folder
 from lectern.model_download import ModelDownloads
-from lectern.schema import AnswerFacts, Message
+from lectern.schema import AnswerFacts, Ask, Message
 from lectern.settings import LLMSettings
 from lectern.ui import resources
 from lectern.ui.widgets.model_offer import answer_for_offer
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.extractive.fixed_replies import GREETED, NO_MODEL, NOTHING_FOUND
+from ragcore.extractive.fixed_replies import NO_MODEL
 from ragcore.schema import Outcome
 from tests.loopback_hub import LoopbackHub
 from tests.tiny_model import write_tiny_model
@@ -179,26 +179,29 @@ def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: Mod
     assert "use_letter.gguf" not in [button.key for button in page.button]
 
 
-def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool = True) -> Message:
+def answer(
+    id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool = True, mode: str = "context"
+) -> Message:
     facts = AnswerFacts("compact", "Compact", 1, 0.1, 1, 1, extractive=extractive, outcome=outcome)
-    return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
+    return Message(id_, "talk", "assistant", text, "done", 0.0, Ask("When?", mode), facts)
 
 
 def test_model_is_offered_once_below_the_first_unsure_answer(library: Library) -> None:
     messages = [
         answer("quote", "On Monday. [1]"),
         answer("b", "Am Montag. [1]", "closest"),
-        answer("a", NO_MODEL["en"]),
+        answer("a", NO_MODEL["en"], mode="simple"),
     ]
-    assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
-    assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None
-    assert answer_for_offer([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
+    assert answer_for_offer(messages) is messages[1]
+    assert answer_for_offer([answer("c", "Any words.", mode="simple")]) is not None
+    assert answer_for_offer([answer("e", NO_MODEL["en"])]) is None
+    assert answer_for_offer([answer("nothing", "On Monday. [1]", "nothing")]) is None
     assert answer_for_offer([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
 
 
 def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
-    assert answer_for_offer([answer("a", NO_MODEL["en"])]) is None
+    assert answer_for_offer([answer("a", NO_MODEL["en"], mode="simple")]) is None
 
 
 @pytest.mark.parametrize("files", [("a-1.gguf", "A_1.gguf"), ("模型.gguf", "数据.gguf")])

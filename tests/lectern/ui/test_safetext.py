@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lectern.ui.safetext import Mark, address_md, addresses_in, answer_md, breakable, label, plain_md
@@ -95,7 +95,6 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None)  # the first loads markdown_it
 @given(HOSTILE)
 @example("https://e.example``[x](https://e.example)``")
 @example("``[x](https://e.example)``https://e.example")
@@ -182,7 +181,7 @@ def test_whatever_is_listed_is_one_link_to_what_it_shows(text: str) -> None:
         shown = html.unescape(markdown.render(address_md(address)))
         assert re.fullmatch(r'<p><a href="(.*?)">(.*)</a></p>\n', shown)
         assert address.startswith(("https://", "http://"))
-        assert f">{address}</a>" in shown
+        assert f">{address}</a>" in shown.replace("\u2060", "")  # it keeps a line from breaking there
 
 
 def test_address_becomes_code_that_no_renderer_links() -> None:
@@ -306,6 +305,7 @@ PIECES = st.text(alphabet=ACTIVE + "ab1 \n\ue000\uf000")
 @example("", "`a`", ":1")
 @example("", r"\\!a", "")
 @example("", "a\n--", "")
+@example("", "a@1._", "")
 def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, after: str) -> None:
     before, after = f"{before} ", f" {after}"
     made = answer_md(
@@ -320,6 +320,7 @@ def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, afte
 
 
 def _unescaped(text: str) -> str:
-    """Without the backslashes before these signs, but for those that are escaped themselves, and without
-    invisible characters."""
-    return re.sub(r"(\\\\)|\\([!@:])", r"\1\2", text.replace(INVISIBLE, ""))
+    """Without the backslashes before these signs, but for those that are escaped themselves, without
+    invisible characters, and without those that make code of an address, which a mark may cut."""
+    bare = re.sub(r"(\\\\)|\\([!@:])", r"\1\2", text.replace(INVISIBLE, ""))
+    return re.sub(r"`([^`\s]+@[^`\s]+)`", r"\1", bare)

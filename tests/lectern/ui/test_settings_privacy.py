@@ -32,6 +32,7 @@ def indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenIndexes:
     return indexes
 
 
+@pytest.mark.smoke
 def test_one_button_deletes_everything_and_says_what_goes(indexes: OpenIndexes) -> None:
     library = indexes.get("main").library
     take_in(library, TOWER, "tower.txt")

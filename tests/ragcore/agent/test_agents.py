@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.agent import Agent, End, OpenAIAgent, ReActAgent
@@ -60,6 +60,7 @@ def history(agent: Agent) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.smoke
 def test_agent_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
     agent, llm = kind.made(
         kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7.")
@@ -446,7 +447,6 @@ def test_model_without_function_calls_is_refused_with_a_hint() -> None:
     assert "ReActAgent" in refused.value.hint
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["add", "fail", "nothing", "prose", "junk"]), max_size=6), st.integers(1, 5))
 def test_any_model_reply_ends_in_an_answer_within_the_rounds(replies: list[str], rounds: int) -> None:
     script = {

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.agent import End, FunctionCallingAgent, OpenAIAgent
@@ -153,7 +153,6 @@ def test_words_before_a_call_are_heard_and_are_not_the_answer() -> None:
     assert [message.content for message in agent.chat_history] == ["1 + 2?", "Let me add.", "3", "It is 3."]
 
 
-@settings(deadline=None, max_examples=50)  # tools run in threads
 @given(
     st.lists(
         st.lists(

@@ -9,13 +9,15 @@ import pytest
 
 from ragcore.chat_engine.base import STOPPED, ChatEngine
 from ragcore.chat_modes import ChatMode, chat_engine
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, QuestionError
+from ragcore.extractive.quoter import Quoter
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import Rule, ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.document_text import CLOSING, OPENING
+from ragcore.response_synthesizers.base import NOTHING_FOUND
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.storage.chat_store import SimpleChatStore
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, UnlockedLLM, nodes, prompts, word_llm
@@ -73,6 +75,7 @@ SOURCE = dict.fromkeys(ALL_MODES, "retriever") | {ChatMode.CONDENSE_QUESTION: "q
 ANSWERED = dict.fromkeys(ALL_MODES, "And who?") | {ChatMode.CONDENSE_QUESTION: "Who wrote the book?"}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("mode", ALL_MODES)
 def test_two_turns_search_and_remember_the_typed_messages(mode: ChatMode) -> None:
     llm = word_llm(talking())
@@ -140,13 +143,17 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     assert [step.name for step in answer.trace.children] == ["condense", "retrieve", "synthesize"]
 
 
-def test_quoting_reader_gets_the_standalone_question() -> None:
-    chat, _ = engine(
-        ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True)
-    )
-    chat.chat("Hello?")
-    assert str(chat.chat("And who?")) == "reply to Who wrote the book?"
-    assert list_messages(chat)[2] == ("user", "And who?")
+def test_quoting_answers_the_standalone_question() -> None:
+    retriever = ListRetriever(nodes("Ada wrote the book. Bob printed the posters."))
+    chat = chat_engine("condense_plus_context", llm=Quoter(HashEmbedding()), retriever=retriever)
+    chat.chat("Who wrote the book?")
+    answer = chat.chat("And who printed it?")
+    assert retriever.asked[1] == "And who printed it? (wrote book)"
+    assert answer.trace is not None
+    (step,) = answer.trace.spans("synthesize")
+    (call,) = step.spans("llm")
+    assert call.facts["messages"][0]["parts"][-1] == {"origin": "question", "text": retriever.asked[1]}
+    assert list_messages(chat)[2] == ("user", "And who printed it?")
 
 
 def test_empty_condensed_question_leaves_the_message() -> None:

@@ -23,9 +23,10 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices import SummaryIndex
+from ragcore.llamaindex.memory import ChatSummaryMemoryBuffer
 from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import Span
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.prompts.document_text import CLOSING, OPENING
@@ -34,7 +35,8 @@ from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle
 from ragcore.settings import Settings
 from tests.ragcore.agent.doubles import act, calling, said, wanting
@@ -139,10 +141,18 @@ class SpeakingClock(BaseQueryEngine):
 
 
 def test_passages_that_answer_nothing_are_not_remembered() -> None:
-    """As of a synthesizer that keeps satisfied answers alone."""
-    chat = CondenseQuestionChatEngine.from_defaults(FixedEngine(NOTHING_FOUND, "a"), llm=word_llm([]))
-    assert chat.chat("Who?").source_nodes
+    """A synthesizer that keeps satisfied answers alone says so. Its outcome counts, and not the words."""
+    llm = word_llm(['{"answer": "", "query_satisfied": false}'])
+    synthesizer = Synthesizer(llm, structured_answer_filtering=True)
+    engine = RetrieverQueryEngine(ListRetriever(TWO), synthesizer)
+    chat = CondenseQuestionChatEngine.from_defaults(engine, llm=llm)
+    answer = chat.chat("Who?")
+    assert (str(answer), answer.outcome) == (NOTHING_FOUND, "nothing")
+    assert answer.source_nodes
     assert chat.chat_history == []
+    chat = CondenseQuestionChatEngine.from_defaults(FixedEngine(NOTHING_FOUND, "a"), llm=llm)
+    chat.chat("Who?")
+    assert len(chat.chat_history) == 2
 
 
 def test_an_answer_that_needs_no_passages_is_remembered() -> None:

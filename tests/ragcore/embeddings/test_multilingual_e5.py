@@ -98,7 +98,8 @@ def test_the_original_that_is_not_there_leads_to_the_one_that_is() -> None:
 
 
 @needs_multilingual_e5
-def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path, everything: bool) -> None:
+@pytest.mark.nightly
+def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path) -> None:
     folder = multilingual_e5.model_folder()
     weights = (folder / "model.safetensors").read_bytes()
     program = (
@@ -131,8 +132,7 @@ def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path, ever
         asked = len(hub.asked)
         assert run(published).returncode == 0
         assert len(hub.asked) == asked, "what is there is not asked for again"
-        if everything:
-            assert "to have it downloaded again" in run("0" * 64).stderr
+        assert "to have it downloaded again" in run("0" * 64).stderr
 
 
 def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

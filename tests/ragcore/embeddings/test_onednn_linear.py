@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings import HuggingFaceEmbedding
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.skipif(
     bias=st.booleans(),
     deep=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_a_layer_gives_what_torchs_own_gives(
     rows: int, inner: int, outer: int, bias: bool, deep: bool
 ) -> None:

@@ -52,6 +52,7 @@ def server() -> Iterator[ScriptedServer]:
         yield running
 
 
+@pytest.mark.smoke
 def test_texts_go_out_in_batches_and_rows_come_back_in_order(opened: Open, server: ScriptedServer) -> None:
     with closing(opened(server.url, embed_batch_size=2)) as embedder:
         rows = embedder.embed_passages(TEXTS)

@@ -42,6 +42,7 @@ def judged(evaluator: BaseEvaluator, contexts: list[str] | None = None) -> Evalu
     return evaluator.evaluate("When?", "In 753 BC.", CONTEXTS if contexts is None else contexts)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("kind", YES_NO)
 def test_yes_passes_no_fails_and_the_reply_is_the_feedback(kind: type[FaithfulnessEvaluator]) -> None:
     yes = judged(kind(ScriptedLLM(["**Yes**, it does."])))

@@ -24,7 +24,7 @@ from ragcore.prompts.wording import (
     TEXT_QA,
     TREE_SUMMARIZE,
 )
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
+from ragcore.response_synthesizers.base import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.quotable_sentences import Quote, quotes_in
 
@@ -80,6 +80,7 @@ def answer(question: str, *passages: Passage) -> str:
     return ask(TEXT_QA, query_str=question, context_str=passages)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("question", "quoted"),
     [

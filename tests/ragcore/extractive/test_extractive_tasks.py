@@ -18,7 +18,7 @@ from ragcore.extractive.fixed_replies import NO_TOOL, is_refusal, nothing_about
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import Choice, Passage, Prompt, Task, ToolCard, Variable
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
+from ragcore.response_synthesizers.base import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole
 
 HANDBOOK = Passage(

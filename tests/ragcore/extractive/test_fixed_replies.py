@@ -25,7 +25,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
-from ragcore.schema import NodeWithScore, TextNode
+from ragcore.schema import NodeWithScore, Outcome, TextNode
 from ragcore.text.language import language_of
 from ragcore.text.quotable_sentences import quotes_in
 
@@ -107,22 +107,13 @@ def test_the_closest_passages_stand_below_their_heading(language: str) -> None:
 
 
 def test_answering_replies_rank_first_else_the_closest_merge() -> None:
-    nothing, dogs, cats = (
-        nothing_about("Pets?"),
-        closest_passages("Pets?", "Dogs. [1]"),
-        closest_passages("Pets?", "Cats. [2]"),
-    )
-    assert best_replies([nothing, dogs, "It is red. [3]"]) == ["It is red. [3]"]
-    assert best_replies([nothing, dogs, cats]) == [dogs, "Cats. [2]"]
-    assert best_replies([nothing, nothing]) == [nothing]
+    nothing: tuple[str, Outcome] = (nothing_about("Pets?"), "nothing")
+    dogs: tuple[str, Outcome] = (closest_passages("Pets?", "Dogs. [1]"), "closest")
+    cats: tuple[str, Outcome] = (closest_passages("Pets?", "Cats. [2]"), "closest")
+    assert best_replies([nothing, dogs, ("It is red. [3]", "answer")]) == ["It is red. [3]"]
+    assert best_replies([nothing, dogs, cats]) == [dogs[0], "Cats. [2]"]
+    assert best_replies([nothing, nothing]) == [nothing[0]]
     assert best_replies([]) == []
-
-
-def test_replies_from_before_three_outcomes_are_recognised() -> None:
-    before = "Je n’ai pas trouvé cela dans vos documents."
-    assert is_refusal(before)
-    assert is_refusal(f"{before} Ce qu’ils disent de plus proche :\n\nLes chiens. [1]")
-    assert not is_refusal(f"{before} Mais voici.")
 
 
 def test_other_words_are_no_refusal() -> None:

@@ -403,3 +403,15 @@ def test_question_in_another_language_matches_the_sentence() -> None:
     assert reading.outcome != "nothing"
     assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
     assert any("1,240" in quote.text for quote in reading.quotes)
+
+
+def test_a_chat_gives_the_reply_to_the_question_that_was_asked() -> None:
+    chat = (
+        "9:01 - Ida: when is the concert\n9:02 - Pål: Saturday at six\n"
+        "9:03 - Ida: and where\n9:04 - Pål: in the old chapel"
+    )
+    reader = Reader(HuggingFaceEmbedding())
+    where = reader.read("Where is the concert?", [Passage(chat, 1)])
+    when = reader.read("When is the concert?", [Passage(chat, 1)])
+    assert [quote.text for quote in where.quotes] == ["Pål: in the old chapel"]
+    assert [quote.text for quote in when.quotes] == ["Pål: Saturday at six"]

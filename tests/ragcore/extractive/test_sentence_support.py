@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.library import Library
@@ -20,7 +20,7 @@ from ragcore.extractive.answerer import NO_MODEL
 from ragcore.extractive.sentence_support import SentenceCheck, claims
 from ragcore.extractive.sentence_vectors import UNRELATED
 from ragcore.observe import Span
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
+from ragcore.response_synthesizers.base import NOTHING_FOUND
 from ragcore.text.language import language_of
 from ragcore.text.quotable_sentences import join_quotes, quotes_in
 from tests.lectern.test_library import finished, take_in
@@ -115,7 +115,6 @@ PRICES = {
 }
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1000, 99_000), min_size=len(PRICES), max_size=len(PRICES), unique=True),
     st.permutations(list(PRICES)),
@@ -331,7 +330,6 @@ def test_sentence_is_checked_against_its_cited_passage() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="ab .!?\n[1]#*|塔高。:-", max_size=80))
 def test_sentences_are_in_answer_order_without_overlap(answer: str) -> None:
     at = 0

@@ -8,15 +8,9 @@ from typing import Any
 
 import pytest
 
-from ragcore.indices import (
-    BaseIndex,
-    DocumentSummaryIndex,
-    SummaryIndex,
-    TreeIndex,
-    VectorStoreIndex,
-    load_index_from_storage,
-)
+from ragcore.indices import BaseIndex, SummaryIndex, TreeIndex, VectorStoreIndex, load_index_from_storage
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llamaindex.indices import DocumentSummaryIndex
 from ragcore.node_parser import SentenceSplitter
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.postprocessor import PrevNextNodePostprocessor

@@ -8,16 +8,16 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.document_summary.index import DocumentSummaryIndex
-from ragcore.indices.keyword_table.index import (
-    BaseKeywordTableIndex,
-    RAKEKeywordTableIndex,
-    SimpleKeywordTableIndex,
-)
 from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
 from ragcore.indices.summary.index import SummaryIndex
 from ragcore.indices.tree.index import TreeIndex
 from ragcore.indices.vector import VectorStoreIndex
+from ragcore.llamaindex.indices.document_summary.base import DocumentSummaryIndex
+from ragcore.llamaindex.indices.keyword_table.base import (
+    BaseKeywordTableIndex,
+    RAKEKeywordTableIndex,
+    SimpleKeywordTableIndex,
+)
 from ragcore.schema import Document, TextNode
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext

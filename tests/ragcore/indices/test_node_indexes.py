@@ -8,16 +8,16 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, UnknownDocumentError
 from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.indices.document_summary.index import DocumentSummaryIndex
-from ragcore.indices.keyword_table.index import (
-    KeywordTableIndex,
-    RAKEKeywordTableIndex,
-    SimpleKeywordTableIndex,
-)
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.summary.index import SummaryIndex
 from ragcore.indices.tree.index import TreeIndex
+from ragcore.llamaindex.indices.document_summary.base import DocumentSummaryIndex
+from ragcore.llamaindex.indices.keyword_table.base import (
+    KeywordTableIndex,
+    RAKEKeywordTableIndex,
+    SimpleKeywordTableIndex,
+)
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import Document, TextNode

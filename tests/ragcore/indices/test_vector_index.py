@@ -73,6 +73,7 @@ def best(index: VectorStoreIndex, question: str) -> str:
     return index.as_retriever(similarity_top_k=1).retrieve(question)[0].text
 
 
+@pytest.mark.smoke
 def test_documents_are_split_embedded_and_retrieved() -> None:
     index = index_of(*DOCUMENTS)
     assert [node.id_ for node in index.store.passages()] == ["pets#0", "pets#1", "sea#0", "sea#1"]

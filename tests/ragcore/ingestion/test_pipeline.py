@@ -62,6 +62,7 @@ def upserting(
     return IngestionPipeline(steps, docstore, strategy, store), docstore, store
 
 
+@pytest.mark.smoke
 def test_output_equals_the_steps_one_after_the_other() -> None:
     given = documents(3)
     nodes = splitter()(given)

@@ -79,6 +79,7 @@ def test_what_we_send_is_what_its_types_say(server: ScriptedServer) -> None:
     TypeAdapter(ChatCompletionToolChoiceOptionParam).validate_python(body["tool_choice"])
 
 
+@pytest.mark.smoke
 def test_both_read_the_same_answer_and_calls(server: ScriptedServer, official: Any) -> None:
     answer = official.chat.completions.create(
         model="tiny", messages=[{"role": "user", "content": "Add."}], tools=[TOOL]

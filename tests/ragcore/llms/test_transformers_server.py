@@ -30,10 +30,7 @@ from ragcore.prompts.wording import SIMPLE_CHAT
 MISSING = [
     name for name in ("fastapi", "openai", "accelerate", "uvicorn") if importlib.util.find_spec(name) is None
 ]
-pytestmark = [
-    pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}"),
-    pytest.mark.beside("test_llms.py"),
-]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}")
 
 WORDS = [
     "the",

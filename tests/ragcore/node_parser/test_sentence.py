@@ -20,6 +20,7 @@ find_vocabulary()
 WORDS = WordTokenizer()
 
 
+@pytest.mark.smoke
 def test_whole_sentences_fill_a_chunk_and_repeat_as_overlap() -> None:
     text = "One two three. Four five. Six seven eight nine. Ten."
     assert SentenceSplitter(6, 2, tokenizer=WORDS).split_text(text) == [
@@ -173,6 +174,12 @@ def test_heading_or_question_joins_its_answer_on_request() -> None:
     ]
     plain = SentenceSplitter(10, 0, tokenizer=str.split)
     assert plain.split_text(text)[0] == "One two three four five.\nMay I bring a dog?"
+
+
+def test_many_short_lines_are_no_headings() -> None:
+    chat = "\n".join(f"[08:{number:02}] Ida: Shall I bring a chair?" for number in range(21))
+    chunks = SentenceSplitter(50, 0, tokenizer=str.split, keep_headings=True).split_text(chat)
+    assert [len(chunk.splitlines()) for chunk in chunks] == [7, 7, 7]
 
 
 def test_text_of_only_headings_is_divided_without_loss() -> None:

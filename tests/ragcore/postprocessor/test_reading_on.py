@@ -7,14 +7,15 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import QuestionError
+from ragcore.llamaindex.postprocessor import AutoPrevNextNodePostprocessor
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.postprocessor import AutoPrevNextNodePostprocessor, PrevNextNodePostprocessor
+from ragcore.postprocessor import PrevNextNodePostprocessor
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
@@ -65,7 +66,6 @@ def test_touching_windows_are_joined_in_document_order() -> None:
     assert [hit.score for hit in found] == [0.5, None, None, 1.0, None]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.integers(0, 8), min_size=1, max_size=5),
     st.integers(0, 3),

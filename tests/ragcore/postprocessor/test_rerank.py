@@ -10,15 +10,11 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError, QuestionError
 from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.llamaindex.postprocessor import AutoPrevNextNodePostprocessor
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.postprocessor import (
-    AutoPrevNextNodePostprocessor,
-    LLMRerank,
-    RankGPTRerank,
-    SentenceTransformerRerank,
-)
+from ragcore.postprocessor import LLMRerank, RankGPTRerank, SentenceTransformerRerank
 from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage, Prompt, Task
 from ragcore.prompts.templates import PromptTemplate, SelectorPromptTemplate, Wording
@@ -34,6 +30,7 @@ def ranked(found: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
     return [(hit.node.id_, hit.score) for hit in found]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [

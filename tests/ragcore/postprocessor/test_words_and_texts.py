@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.llamaindex.postprocessor import PIINodePostprocessor, SentenceEmbeddingOptimizer
 from ragcore.postprocessor import (
     KeywordNodePostprocessor,
     MetadataReplacementPostProcessor,
-    PIINodePostprocessor,
-    SentenceEmbeddingOptimizer,
     SimilarityPostprocessor,
 )
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode

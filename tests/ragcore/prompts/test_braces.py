@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore import ChatMessage, ChatPromptTemplate, Document, PromptTemplate
-from ragcore.braces import escape_braces, split_template
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.prompts.templates import SelectorPromptTemplate
 from ragcore.schema import MetadataMode
+from ragcore.text.braces import escape_braces, split_template
 
 VALUES = {"topic": "rain {x} {{topic}} }}", "place": "{topic}"}
 

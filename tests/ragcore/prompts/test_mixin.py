@@ -25,38 +25,29 @@ from ragcore.evaluation import (
 )
 from ragcore.extractors import KeywordExtractor, QuestionsAnsweredExtractor, SummaryExtractor, TitleExtractor
 from ragcore.indices import VectorStoreIndex
-from ragcore.llms.scripted import ScriptedLLM
-from ragcore.postprocessor import (
-    AutoPrevNextNodePostprocessor,
-    LLMRerank,
-    RankGPTRerank,
-    SimilarityPostprocessor,
-)
-from ragcore.program import LLMTextCompletionProgram
-from ragcore.prompts.mixin import PromptDictType, PromptMixin, PromptMixinType
-from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
-from ragcore.query_engine import (
+from ragcore.llamaindex.postprocessor import AutoPrevNextNodePostprocessor
+from ragcore.llamaindex.program.llm_program import LLMTextCompletionProgram
+from ragcore.llamaindex.query_engine import (
     CitationQueryEngine,
     CustomQueryEngine,
     LLMQuestionGenerator,
     MultiStepQueryEngine,
-    RetrieverQueryEngine,
-    RouterQueryEngine,
     SubQuestionQueryEngine,
     TransformQueryEngine,
 )
-from ragcore.response_synthesizers import TreeSummarize, get_response_synthesizer
-from ragcore.retrievers import (
-    QueryFusionRetriever,
-    RouterRetriever,
-    TransformRetriever,
-    VectorIndexAutoRetriever,
-)
-from ragcore.retrievers.query_transforms import (
+from ragcore.llamaindex.retrievers import QueryFusionRetriever, TransformRetriever, VectorIndexAutoRetriever
+from ragcore.llamaindex.retrievers.transform_retriever import (
     DecomposeQueryTransform,
     HyDEQueryTransform,
     StepDecomposeQueryTransform,
 )
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.postprocessor import LLMRerank, RankGPTRerank, SimilarityPostprocessor
+from ragcore.prompts.mixin import PromptDictType, PromptMixin, PromptMixinType
+from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
+from ragcore.query_engine import RetrieverQueryEngine, RouterQueryEngine
+from ragcore.response_synthesizers import TreeSummarize, get_response_synthesizer
+from ragcore.retrievers import RouterRetriever
 from ragcore.schema import ChatMessage, MessageRole, TextNode
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.storage.docstore import SimpleDocumentStore

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from ragcore.errors import LLMProtocolError
+from ragcore.llamaindex.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.llms.base import LLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.document_text import CLOSING, OPENING
-from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
 from ragcore.prompts.templates import (
     ChatPromptTemplate,
@@ -27,6 +27,7 @@ from ragcore.prompts.wording import REFINE, TEXT_QA, ask_for_verdict
 from ragcore.schema import ChatMessage, MessageRole
 
 
+@pytest.mark.smoke
 def test_only_names_with_a_value_are_filled() -> None:
     template = PromptTemplate('{"a": {"b": [1, {text}]}} {foo} {} { {0} {text} {{text}} }')
     assert template.format(text="T") == '{"a": {"b": [1, T]}} {foo} {} { {0} T {text} }'

@@ -18,11 +18,13 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractive.fixed_replies import NOTHING_FOUND as REFUSALS
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import Span
 from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine.base import combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM
 
@@ -62,14 +64,15 @@ def test_every_citation_retains_its_source_and_none_is_added(
 @pytest.mark.parametrize("words", [NOTHING_FOUND, REFUSALS["de"]])
 def test_no_answer_in_any_part_is_stated_without_a_call(words: str) -> None:
     llm = ScriptedLLM([])
-    answers = [Response(words), Response(words)]
+    nothing = Response(words, trace=Span("query", {"outcome": "nothing"}))
+    answers = [nothing, nothing]
     assert (
         str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {}))
         == words
     )
     assert llm.calls == []
     llm = ScriptedLLM(["It is noon."])
-    answers = [Response(words), Response("Noon.")]
+    answers = [nothing, Response("Noon.")]
     assert (
         str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {}))
         == "It is noon."

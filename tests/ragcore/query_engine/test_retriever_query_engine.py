@@ -12,7 +12,8 @@ from ragcore.llms.base import LLMCall
 from ragcore.observe import span
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine.retriever import RetrieverQueryEngine
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, get_response_synthesizer
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle
 from tests.ragcore.response_synthesizers.doubles import (
     ListRetriever,
@@ -43,6 +44,7 @@ class AllButFirst:
         return list(nodes)[1:] if query_bundle.query_str == "What?" else []
 
 
+@pytest.mark.smoke
 def test_it_retrieves_postprocesses_in_turn_and_synthesizes() -> None:
     llm = word_llm(counting())
     retriever = ListRetriever(THREE)

@@ -8,9 +8,10 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, QuestionError
 from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.llamaindex.query_engine import SubQuestionQueryEngine
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.query_engine import RouterQueryEngine, SubQuestionQueryEngine
+from ragcore.query_engine import RouterQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
 from ragcore.tools import QueryEngineTool

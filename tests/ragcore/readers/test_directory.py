@@ -45,6 +45,7 @@ def names(folder: Path, **options: object) -> list[str]:
     return [Path(path).relative_to(folder).as_posix() for path in reader.list_resources()]
 
 
+@pytest.mark.smoke
 def test_folder_files_alone_are_read_in_path_order(folder: Path) -> None:
     assert names(folder) == ["A.TXT", "a.md", "b.txt", "empty.txt"]
     assert names(folder, exclude_empty=True) == ["A.TXT", "a.md", "b.txt"]

@@ -116,6 +116,35 @@ def test_figures_at_the_edges_of_pages_are_no_page_numbers(tmp_path: Path) -> No
     assert [page in text for page in (f"Invoice {7 * n + 3}" for n in range(1, 9))] == [True] * 8
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Total for room {}: 300 euro",
+        "Zimmer {} kostet 300 Euro.",
+        "Die Summe steht in Beleg {}.",
+        "客室{}的总额为300欧元。",
+    ],
+)
+@pytest.mark.parametrize("edge", [0, 2])
+def test_text_that_counts_up_with_the_pages_stays(line: str, edge: int) -> None:
+    pages = [[Line(f"What is {word} said."), Line(f"And {word} went.")] for word in "abcde"]
+    for number, page in enumerate(pages, 12):
+        page.insert(edge, Line(line.format(number)))
+    assert without_running_lines(pages) == pages
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "- {} -", "Handbook 2019 {}", "{} | Handbook 2019", "Handbook {} of 90", "第{}页 共90页"]
+)
+@pytest.mark.parametrize("edge", [0, 1])
+def test_page_numbers_of_headers_and_footers_are_reported_once(line: str, edge: int) -> None:
+    pages = [[Line(f"What is {word} said.")] for word in "abcde"]
+    body = [page[0] for page in pages]
+    for number, page in enumerate(pages, 12):
+        page.insert(edge, Line(line.format(number)))
+    assert without_running_lines(pages) == [pages[0], *([text] for text in body[1:])]
+
+
 def test_a_line_of_thousands_of_digits_on_every_page_stays() -> None:
     pages = [[Line("7" * (5000 + page)), Line(f"What is {word} said.")] for page, word in enumerate("abcdef")]
     assert without_running_lines(pages) == pages

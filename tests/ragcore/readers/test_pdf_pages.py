@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError
@@ -151,7 +151,6 @@ def test_what_is_not_on_the_page_has_no_boxes(tmp_path: Path) -> None:
 WORDS = " ".join(LINES).split()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=st.integers(0, len(WORDS) - 1), count=st.integers(1, 8))
 def test_any_run_of_words_is_covered_by_boxes_on_the_page(first: int, count: int, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"

@@ -249,3 +249,34 @@ def test_slides_number_their_lists_as_they_say(tmp_path: Path) -> None:
         mark.set("startAt", "3")
     deck.save(str(tmp_path / "a.pptx"))
     assert read(tmp_path / "a.pptx") == "iii) three\niv) four"
+
+
+_STYLES = "".join(
+    f'<style:style style:name="{name}" style:family="text"><style:text-properties {effect}/></style:style>'
+    for name, effect in (
+        ("Struck", 'style:text-line-through-style="solid"'),
+        ("Raised", 'style:text-position="super 58%"'),
+    )
+)
+
+
+def span(style: str, text: str) -> str:
+    return f'<text:span text:style-name="{style}">{text}</text:span>'
+
+
+def test_effects_of_opendocument_within_each_other(tmp_path: Path) -> None:
+    inner = span("Struck", "euro") + span("Raised", "2")
+    body = f"<text:p>Pay {span('Struck', '30 ' + inner)} 40</text:p>"
+    assert read(make_odf(tmp_path / "a.odt", body, styles=_STYLES)) == "Pay ~~30 euro^2~~ 40"
+
+
+def test_an_item_of_a_struck_blank_is_no_text(tmp_path: Path) -> None:
+    item = f"<text:list-item><text:p>{span('Struck', '<text:s/>')}</text:p></text:list-item>"
+    body = f"<text:list>{item}</text:list><text:p>End.</text:p>"
+    assert read(make_odf(tmp_path / "a.odt", body, styles=_STYLES)) == "End."
+
+
+def test_an_equation_that_is_a_shape_of_a_slide_is_read(tmp_path: Path) -> None:
+    formula = '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math>'
+    page = f"<draw:page><draw:frame><draw:object>{formula}</draw:object></draw:frame></draw:page>"
+    assert read(make_odf(tmp_path / "a.odp", page, kind="presentation")) == r"$\frac{a}{b}$"

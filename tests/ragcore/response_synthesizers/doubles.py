@@ -42,13 +42,9 @@ def word_llm(rule: Rule, window: int = 100_000, num_output: int = 40) -> Scripte
 class UnlockedLLM(LLM):
     """Answers `rule(call)`, several at the same time; ScriptedLLM answers one after the other."""
 
-    def __init__(
-        self, rule: Callable[[LLMCall], str], window: int = 100_000, *, is_extractive: bool = False
-    ) -> None:
+    def __init__(self, rule: Callable[[LLMCall], str], window: int = 100_000) -> None:
         self._rule = rule
-        self._metadata = LLMMetadata(
-            "unlocked", context_window=window, num_output=40, is_extractive=is_extractive
-        )
+        self._metadata = LLMMetadata("unlocked", context_window=window, num_output=40)
 
     @property
     def metadata(self) -> LLMMetadata:

@@ -11,8 +11,8 @@ import pytest
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.templates import PromptTemplate
-from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, TextNode
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of, shown

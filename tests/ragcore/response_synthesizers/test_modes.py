@@ -12,12 +12,11 @@ from ragcore.observe import span
 from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.prompts.wording import REFINE, TEXT_QA
-from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.base import NOTHING_FOUND, passages_from
+from ragcore.response_synthesizers.response_mode import ResponseMode
 from ragcore.response_synthesizers.synthesizer import (
-    NOTHING_FOUND,
     Synthesizer,
     get_response_synthesizer,
-    passages_from,
 )
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
 from tests.ragcore.response_synthesizers.doubles import (
@@ -65,6 +64,7 @@ CALLS = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("mode", "window"), CALLS)
 def test_each_mode_makes_its_calls_in_its_order(mode: ResponseMode, window: int) -> None:
     llm = word_llm(counting(), window)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import ContextWindowError
@@ -42,7 +42,6 @@ def turns(*contents: str) -> list[ChatMessage]:
 
 
 @given(WINDOWS, st.lists(WORDS, max_size=12), WORDS, st.lists(WORDS, max_size=6))
-@settings(max_examples=150, deadline=None)
 def test_no_call_exceeds_the_window_or_loses_words_or_numbers(
     window: int, texts: list[str], answer: str, past: list[str]
 ) -> None:
@@ -66,7 +65,6 @@ def test_rest_of_a_long_passage_fills_the_next_call() -> None:
 
 
 @given(st.sampled_from([400, 700, 2000]), st.lists(WORDS, min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None)
 def test_the_window_holds_with_word_pieces_too(window: int, texts: list[str]) -> None:
     llm = ScriptedLLM(context_window=window, num_output=64)
     passages = tuple(Passage(text, number, "book.pdf") for number, text in enumerate(texts, 1))
@@ -76,7 +74,6 @@ def test_the_window_holds_with_word_pieces_too(window: int, texts: list[str]) ->
 
 
 @given(WINDOWS, st.lists(WORDS, min_size=1, max_size=30))
-@settings(max_examples=60, deadline=None)
 def test_squeezed_call_fits_the_window_with_passage_beginnings(window: int, texts: list[str]) -> None:
     llm = word_llm([], window, num_output=64)
     passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
@@ -156,7 +153,6 @@ class Superadditive(ScriptedLLM):
 
 
 @given(st.sampled_from([300, 500, 1000]), st.lists(WORDS, min_size=1, max_size=30))
-@settings(max_examples=40, deadline=None)
 def test_window_holds_if_joined_texts_cost_more_than_parts(window: int, texts: list[str]) -> None:
     llm = Superadditive(context_window=window, num_output=40)
     passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))

@@ -13,8 +13,10 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.query_engine import RetrieverQueryEngine, RouterQueryEngine
-from ragcore.response_synthesizers.modes import ResponseMode, satisfied_answer
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
+from ragcore.response_synthesizers.base import NOTHING_FOUND
+from ragcore.response_synthesizers.modes import satisfied_answer
+from ragcore.response_synthesizers.response_mode import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore
 from ragcore.selectors import LLMSingleSelector
 from ragcore.tools import QueryEngineTool

@@ -17,7 +17,8 @@ from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, Select
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE
 from ragcore.query_engine import RetrieverQueryEngine
 from ragcore.response_synthesizers import ResponseMode, Synthesizer, TreeSummarize, get_response_synthesizer
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, passages_from
+from ragcore.response_synthesizers.base import NOTHING_FOUND, passages_from
+from ragcore.response_synthesizers.quoting import QuotingSynthesizer
 from ragcore.schema import MessageRole, NodeWithScore, Template, TextNode
 from ragcore.settings import Settings
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, counting, nodes, prompts, word_llm
@@ -142,7 +143,7 @@ def test_without_a_model_that_of_the_settings_is_used(monkeypatch: pytest.Monkey
         == "said"
     )
     monkeypatch.setattr(Settings, "llm", None)
-    assert isinstance(get_response_synthesizer().llm, ExtractiveLLM)
+    assert isinstance(get_response_synthesizer(), QuotingSynthesizer)
 
 
 def test_additional_sources_are_returned_but_not_sent() -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from ragcore.llamaindex.retrievers import RecursiveRetriever
 from ragcore.observe import span
-from ragcore.retrievers import BaseRetriever, RecursiveRetriever
+from ragcore.retrievers import BaseRetriever
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, Response, TextNode
 from tests.ragcore.retrievers.doubles import Answering, Finding, pairs
 

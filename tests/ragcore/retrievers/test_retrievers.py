@@ -8,9 +8,9 @@ import pytest
 from ragcore import SummaryIndex, VectorStoreIndex
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import QuestionError
+from ragcore.llamaindex.retrievers.bm25 import BM25Retriever
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.observe import span
-from ragcore.retrievers.bm25 import BM25Retriever
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
@@ -58,6 +58,7 @@ def hits(found: Sequence[NodeWithScore]) -> list[tuple[str, float]]:
     return [(hit.node.id_, round(hit.get_score(), 4)) for hit in found]
 
 
+@pytest.mark.smoke
 def test_vector_retriever_returns_the_nearest_with_cosines(store: MemoryStore) -> None:
     found = VectorIndexRetriever(store, Compass(), 3).retrieve("north")
     assert hits(found) == [("north/0", 1.0), ("north-east/0", 0.8), ("east/0", 0.0)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcore import SummaryIndex, VectorStoreIndex
@@ -89,7 +89,6 @@ def test_mmr_compares_with_all_chosen_passages_not_only_the_last() -> None:
     assert places(found) == [0, 1, 2, 3]
 
 
-@settings(max_examples=60, deadline=None)
 # 0 and 2 bring the same
 @example([[0.0, 0.0, 1.0], [-1.0, 2.0, -1.0], [-2.0, -1.0, 2.0]], [1.0, -1.0, -2.0], 2, 0.5)
 @given(

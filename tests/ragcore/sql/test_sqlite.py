@@ -36,6 +36,7 @@ def test_no_file_is_created_before_its_first_use(database: SQLiteDatabase) -> No
     assert database.path.exists()
 
 
+@pytest.mark.smoke
 def test_a_transaction_is_stored_whole_or_not_at_all(database: SQLiteDatabase) -> None:
     with database.transaction() as connection:
         add(connection, "a")
@@ -385,5 +386,29 @@ def test_a_transaction_succeeds_after_a_failed_preparation(tmp_path: Path) -> No
     with database.transaction() as db:
         db.execute("INSERT INTO words VALUES ('kettle')")
     with database.snapshot() as db:
-        assert db.execute("SELECT count(*) FROM row_checksums").fetchone()[0] == 1
+        query = "SELECT count(*) FROM row_checksums WHERE of_table <> 'sqlite_master'"
+        assert db.execute(query).fetchone()[0] == 1
     database.close()
+
+
+def test_a_process_ends_while_another_thread_reads(tmp_path: Path) -> None:
+    """Closing the connection then would wait for its statement, or crash."""
+    code = """
+import sys, threading, time
+from pathlib import Path
+from ragcore.sql.sqlite import SQLiteDatabase
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+begun = threading.Event()
+def count(database):
+    with database.snapshot() as connection:
+        begun.set()
+        connection.execute(ENDLESS).fetchall()
+database = SQLiteDatabase(Path(sys.argv[1]))
+threading.Thread(target=count, args=(database,), daemon=True).start()
+begun.wait()
+time.sleep(0.1)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a.db")], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import UnknownDocumentError
@@ -153,7 +153,6 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=8))
 def test_it_holds_what_a_plain_dict_would(open_store: Opener, program: list[tuple[str, object]]) -> None:
     store, expected = open_store(), dict[str, Item]()

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ragcore import Document, StorageContext, SummaryIndex, VectorStoreIndex, load_index_from_storage
+from ragcore import Document, StorageContext, SummaryIndex, VectorStoreIndex
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex
+from ragcore.llamaindex import load_index_from_storage
+from ragcore.llamaindex.indices.keyword_table.base import SimpleKeywordTableIndex
 from ragcore.schema import IndexNode, TextNode
 from ragcore.storage.disk import DiskStorage
 from ragcore.vector_stores.disk import DiskStore

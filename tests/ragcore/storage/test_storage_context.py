@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -65,7 +65,6 @@ vectors = st.lists(st.floats(-9, 9, width=32), min_size=3, max_size=3).map(
 passages = st.lists(st.tuples(texts, vectors, st.sampled_from("abc")), max_size=8)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(passages, st.lists(items, max_size=4), st.dictionaries(texts, texts, max_size=2))
 def test_what_is_persisted_is_what_is_opened(
     tmp_path: Path,
@@ -100,6 +99,7 @@ def test_what_is_persisted_is_what_is_opened(
     again.close()
 
 
+@pytest.mark.smoke
 def test_an_opened_index_finds_the_same_with_the_same_scores(tmp_path: Path) -> None:
     index = index_of("cats purr", "dogs bark loudly", "birds sing and dogs bark", "fish say nothing")
     index.storage_context.persist(tmp_path)

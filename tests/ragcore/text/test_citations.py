@@ -17,6 +17,7 @@ def test_what_a_text_cites(text: str, cited: list[int]) -> None:
     assert cited_in(text) == cited
 
 
+@pytest.mark.smoke
 def test_every_citation_is_renumbered_in_its_position() -> None:
     assert (
         rewrite_citations("It fell [1, 2]. It rose. [3] [a]", lambda number: f"<{number}>")

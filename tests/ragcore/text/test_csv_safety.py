@@ -34,9 +34,14 @@ def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) ->
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\t=1", "  =cmd|'/c calc'!A1", "\r=1", "＝1"]
+    "cell", ["=1+1", "+49 30", "-3+2", "-cmd", "@SUM(A1)", "\t=1", "  =cmd|'/c calc'!A1", "\r=1", "＝1"]
 )
 def test_no_cell_begins_like_a_formula(cell: str) -> None:
     read = next(csv.reader(io.StringIO(as_csv([[cell]]).decode("utf-8-sig"), newline="")))[0]
     assert read == f"'{cell}"
     assert not read.lstrip().startswith(FORMULA)
+
+
+@pytest.mark.parametrize("cell", ["-3", "-12.5", "-1.240,50 €", "-$ 5", "-7 %", "- 4"])
+def test_a_negative_number_stays_a_number(cell: str) -> None:
+    assert escape_formula(cell) == cell

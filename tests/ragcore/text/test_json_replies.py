@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.text.json_replies import parse_json_at, parse_json_values, parse_loose_json
@@ -21,7 +21,6 @@ CONTAINERS = st.lists(VALUES) | st.dictionaries(st.text(), VALUES)
 PROSE = st.text(st.characters(exclude_characters="[]{}`", exclude_categories=["Cs"]))
 
 
-@settings(deadline=None, max_examples=60)
 @given(VALUES, st.booleans(), st.sampled_from([None, 2]))
 def test_a_value_alone_or_in_a_fence_reads_back(value: Any, ascii_only: bool, indent: int | None) -> None:
     written = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
@@ -31,7 +30,6 @@ def test_a_value_alone_or_in_a_fence_reads_back(value: Any, ascii_only: bool, in
     assert parse_loose_json(f"```\r\n{written}\r\n```") == value
 
 
-@settings(deadline=None, max_examples=60)
 @given(CONTAINERS, PROSE, PROSE)
 def test_an_object_or_array_among_prose_reads_back(value: Any, before: str, after: str) -> None:
     written = json.dumps(value)
@@ -41,7 +39,6 @@ def test_an_object_or_array_among_prose_reads_back(value: Any, before: str, afte
     assert parse_json_at(reply, start) == (value, start + len(written))
 
 
-@settings(deadline=None, max_examples=60)
 @given(CONTAINERS)
 def test_what_python_prints_reads_back(value: Any) -> None:
     printed = repr(value)

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.bundled_model import model_folder
@@ -57,7 +57,6 @@ def all_tokenizers() -> list[Tokenizer]:
 
 
 @given(text=TEXTS | st.text(max_size=60))
-@settings(deadline=None)
 def test_positions_ascend_inside_the_text_one_per_token(text: str) -> None:
     for tokenizer in all_tokenizers():
         starts = list(tokenizer.starts(text))
@@ -113,7 +112,6 @@ def test_control_marks_in_a_text_are_text() -> None:
         st.sampled_from(["The", "don't", "naïve", "3.14", "漢字", "!!", "/", "x" * 40, *SPACES, *SPACES])
     ).map("".join)
 )
-@settings(deadline=None)
 def test_word_wise_counting_equals_whole_for_any_white_space(text: str) -> None:
     import tiktoken
 

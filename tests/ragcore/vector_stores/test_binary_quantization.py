@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
@@ -36,7 +36,6 @@ def signs_of(rows: Any) -> Signs:
 
 
 @given(count=st.integers(1, 5), width=st.integers(1, 200), seed=st.integers(0, 9))
-@settings(max_examples=30, deadline=None)
 def test_a_bit_says_whether_a_number_is_above_the_mean(count: int, width: int, seed: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
     mean = rows.mean(axis=0)

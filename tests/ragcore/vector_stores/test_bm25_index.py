@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
@@ -79,7 +79,6 @@ steps = st.one_of(
 queries = st.lists(st.sampled_from([*WORDS, "absent"]), min_size=1, max_size=6, unique=True)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(steps, max_size=14),
     query=queries,

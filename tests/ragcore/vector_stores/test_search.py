@@ -23,6 +23,7 @@ def rows() -> np.ndarray:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("k", [1, 10, 500, ROWS + 1])
 @pytest.mark.parametrize("share", [None, 0.7, 0.01, 0.0])
 @pytest.mark.parametrize("sign", [1, -1])  # the nearest stand in the last block, or in the first

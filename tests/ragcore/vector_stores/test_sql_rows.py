@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
@@ -61,7 +61,6 @@ lengths = st.sampled_from([0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, FIRST_B
 
 
 @pytest.mark.parametrize("kept", ["now", "first version"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=lengths, data=st.data())
 def test_any_stretch_of_a_text_is_read_wherever_its_blocks_end(
     tmp_path: Path, kept: str, length: int, data: st.DataObject

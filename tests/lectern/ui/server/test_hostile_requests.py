@@ -100,13 +100,13 @@ class Served:
     ticket: str
 
     def ask(
-        self, method: str, target: bytes, headers: dict[str, bytes], body: bytes = b""
+        self, method: str, target: bytes, headers: dict[str, bytes], body: bytes = b"", *, host: str = ""
     ) -> tuple[int, bytes]:
-        """Status and body."""
+        """Status and body. `host`: by which it is asked, if not by its address."""
         cookie = f"{cookie_name(self.app.port)}={cookie_value(access_token(self.app.home))}"
         lines = [
             f"{method} ".encode() + target + b" HTTP/1.1",
-            f"Host: 127.0.0.1:{self.app.port}\r\nConnection: close\r\nCookie: {cookie}".encode(),
+            f"Host: {host or f'127.0.0.1:{self.app.port}'}\r\nConnection: close\r\nCookie: {cookie}".encode(),
             f"Content-Length: {len(body)}".encode(),
             *(name.encode() + b": " + re.sub(rb"[\0\r\n]", b" ", value) for name, value in headers.items()),
         ]
@@ -169,6 +169,15 @@ def test_no_request_ends_in_a_failure_of_the_application(
     assert b"Traceback" not in content
     if status >= 400 and path.startswith("/api/") and method != "HEAD":
         assert in_words(content)
+
+
+@pytest.mark.parametrize(("method", "address"), [("PUT", b"/api/upload?name=x.txt"), ("POST", b"/api/copy")])
+def test_library_requests_need_a_page_ticket_and_our_host(
+    served: Served, method: str, address: bytes
+) -> None:
+    assert served.ask(method, address, {}, b"text")[0] == 403
+    assert served.ask(method, address, {"X-Lectern-Ticket": b"1.abc"}, b"text")[0] == 403
+    assert served.ask(method, address, {}, b"text", host="evil.example")[0] == 421
 
 
 def in_words(content: bytes) -> bool:

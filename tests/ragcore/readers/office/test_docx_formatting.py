@@ -170,3 +170,22 @@ def test_a_paragraph_of_opendocument_is_read_in_seconds(body: str, text: str, tm
     began = time.process_time()
     assert read(path).replace(" ", "") == text.replace(" ", "")
     assert time.process_time() - began < 20
+
+
+def test_effects_do_not_depend_on_how_word_cuts_a_text_into_runs(tmp_path: Path) -> None:
+    struck = '<w:r><w:rPr><w:strike/></w:rPr><w:t xml:space="preserve">{}</w:t></w:r>'.format
+    raised = struck("{}").replace("<w:strike/>", '<w:vertAlign w:val="superscript"/>').format
+    plain = "<w:r><w:t>{}</w:t></w:r>".format
+    between = plain(". Then e")
+    cut = f"<w:p>{struck('Pay 30 ')}{struck('euro')}{between}{raised('x ')}{raised('+ 1')}</w:p>"
+    whole = f"<w:p>{struck('Pay 30 euro')}{between}{raised('x + 1')}</w:p>"
+    text = "~~Pay 30 euro~~. Then e^(x + 1)"
+    assert read(make_docx(tmp_path / "a.docx", cut)) == text
+    assert read(make_docx(tmp_path / "b.docx", whole)) == text
+
+
+def test_a_numbered_paragraph_may_hold_only_a_text_box(tmp_path: Path) -> None:
+    numbered = '<w:p><w:pPr><w:numPr><w:numId w:val="7"/></w:numPr></w:pPr><w:r>{}</w:r></w:p>'.format
+    box = numbered(f"<w:pict><w:txbxContent>{paragraph('Keep dry.')}</w:txbxContent></w:pict>")
+    body = box + numbered("<w:t>Keep cool.</w:t>") + numbered("<w:tab/>")
+    assert read(make_docx(tmp_path / "a.docx", body)) == "- Keep dry.\n- Keep cool."

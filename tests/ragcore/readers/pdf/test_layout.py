@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.readers import table_rows
@@ -108,7 +108,6 @@ def test_passage_from_a_table_to_the_text_below_is_located(tmp_path: Path) -> No
     assert last in highlight_boxes(path, 0, quote)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(
         st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=3, max_size=3), min_size=3, max_size=8

@@ -1,0 +1,1 @@
+"""Classes whose methods are tools."""

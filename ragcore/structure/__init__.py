@@ -1,0 +1,1 @@
+"""What a question may count, compare or sum: the tables of documents."""
