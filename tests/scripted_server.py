@@ -23,6 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from ragcore.llms.call_queue import queue_of
+
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models", "/props")
 OLLAMA_PATHS = ("/api/chat", "/api/embed", "/api/tags", "/api/version")
 HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
@@ -156,6 +158,7 @@ class ScriptedServer:
         return f"http://127.0.0.1:{self._http.server_port}"
 
     def __enter__(self) -> ScriptedServer:
+        queue_of(self.url).room = None  # that of a server that had this port before
         self._thread.start()
         return self
 

@@ -287,6 +287,8 @@ class ModelServer:
                     set_stage(CallStage.LOADING)
                     exchange.turn.pause(LOADING_PAUSE)
             except httpx.HTTPError as error:
+                if isinstance(error, httpx.ConnectError):
+                    self._queue.room = None  # started again, it may have room for more
                 raise self._explain_transport(error, exchange.silence) from error
             finally:
                 exchange.turn.when_ended(None)

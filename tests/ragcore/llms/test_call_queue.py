@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from ragcore.errors import LLMServerError, LLMTimeoutError
+from ragcore.errors import LLMServerError, LLMTimeoutError, LLMUnavailableError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.call_queue import (
     CallCancelledError,
@@ -20,6 +20,7 @@ from ragcore.llms.call_queue import (
     Turn,
     cancellable,
     in_background,
+    queue_of,
 )
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
@@ -76,6 +77,19 @@ def test_parallel_calls_match_the_room_that_the_server_states(
         assert len(server.chats) == 6
         for client in clients:
             client.close()
+
+
+def test_server_that_is_started_again_states_its_room_anew(threads: ThreadPoolExecutor) -> None:
+    with ScriptedServer(slots=1) as before, closing(openai_compatible(before.url)) as llm:
+        ask(llm)
+        port = int(before.url.rpartition(":")[2])
+    with closing(openai_compatible(f"http://127.0.0.1:{port}")) as llm:
+        with pytest.raises(LLMUnavailableError):
+            ask(llm)
+        assert queue_of(f"http://127.0.0.1:{port}").room is None
+        with ScriptedServer(always=Fault(delay=0.2), slots=3, port=port) as after:
+            list(threads.map(ask, [llm] * 6))
+            assert after.most_at_once == 3
 
 
 def test_ollama_and_silent_local_servers_get_one_call_at_a_time(
