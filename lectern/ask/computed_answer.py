@@ -21,9 +21,11 @@ from ragcore.prompts.wording import TABLE_QUERY
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.schema import NodeWithScore, TextNode
 from ragcore.structure.answer import Computed, compute
+from ragcore.structure.cells import compute_cells, without_operation
 from ragcore.structure.question import understand
 from ragcore.structure.question_words import asks_over_rows, may_ask_over_rows
 from ragcore.structure.tables import Table, tables_of
+from ragcore.structure.two_way_tables import two_way_tables_of
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import Quote, join_quotes
 from ragcore.text.quotable_units import is_row
@@ -32,6 +34,8 @@ from ragcore.vector_stores.base import Store, StoredDocument
 CACHED_DOCUMENTS = 4  # whose tables are in memory
 SMALL = 50_000  # characters of a document whose tables are looked at without a search
 MAX_SMALL = 100  # such documents
+MAX_CELLS_READ = 2_000_000  # characters of a document whose two-way tables are read
+MAX_RESULTS = 3  # of cells, each with the name of its file
 ENGINE = "computed"  # in traces
 PROMPT = "text_qa"  # whose place the result takes
 _SELECT_BEGINS, _SELECT_ENDS = "\n\n```sql\n", "\n```"
@@ -81,6 +85,12 @@ def compute_answer(
         results = list(_understood(question, tables))
         if not results:  # words such as "biggest expense" are in no row
             results = list(_understood(question, _small_tables(documents, store)))
+        if not results and (asked := without_operation(question)):
+            # The words of the operation stand in no table, and others may have the same row.
+            found = dict.fromkeys((*_ids_with_rows(hits), *_ids_with_rows(retrieve(asked))))
+            of_cells = [result for id_ in found if id_ in ids for result in _of_cells(question, id_, store)]
+            if of_cells:
+                return stream_computed(question, of_cells, hits, store, step, at_most=MAX_RESULTS)
         if not results and llm is not None:
             results = _selected(question, tables, llm, prompt)
         return stream_computed(question, results, hits, store, step)
@@ -92,18 +102,26 @@ def stream_computed(
     hits: Sequence[NodeWithScore],
     store: Store,
     step: Span,
+    *,
+    at_most: int = 1,
 ) -> AnswerStream | None:
-    """The answer with the rows of the only one of the `results`, each with the id of its document. None if
-    there is another number of them."""
-    if len(results) != 1:
+    """The answer with the rows of the `results`, each with the id of its document, and with the names of
+    their files if there are several. None if there are more than `at_most`, or none."""
+    if not 0 < len(results) <= at_most:
         return None
-    computed, document_id = results[0]
-    sources, marks = _sources(computed, document_id, hits, store)
-    if len(marks) < len(computed.rows):  # a passage was deleted meanwhile
-        return None
-    text = _with_rows(computed, marks)
-    read = ((Origin.DOCUMENTS, "\n".join(row.text for row in computed.rows)), (Origin.QUESTION, question))
-    if computed.select:
+    sources: list[NodeWithScore] = []
+    texts: list[str] = []
+    for computed, document_id in results:
+        found, marks = _sources(computed, document_id, hits, store)
+        if len(marks) < len(computed.rows):  # a passage was deleted meanwhile
+            return None
+        text = _with_rows(computed, [len(sources) + mark for mark in marks])
+        texts.append(text if len(results) == 1 else f"{_file_name(document_id, store)}:\n\n{text}")
+        sources += found
+    text = "\n\n".join(texts)
+    rows = "\n".join(row.text for computed, _ in results for row in computed.rows)
+    read = ((Origin.DOCUMENTS, rows), (Origin.QUESTION, question))
+    if any(computed.select for computed, _ in results):
         step.note(outcome="answer")  # the call is in the trace
     else:
         record(PROMPT, read, lambda: Answer(text, "answer"))
@@ -116,8 +134,11 @@ def _has_rows(node: TextNode) -> bool:
 
 def named_tables(hits: Sequence[NodeWithScore], store: Store) -> list[NamedTable]:
     """The tables of the documents whose rows were found."""
-    ids = dict.fromkeys(str(hit.node.ref_doc_id) for hit in hits if _has_rows(hit.node))
-    return [table for document_id in ids for table in _tables_of(document_id, store)]
+    return [table for document_id in _ids_with_rows(hits) for table in _tables_of(document_id, store)]
+
+
+def _ids_with_rows(hits: Sequence[NodeWithScore]) -> list[str]:
+    return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in hits if _has_rows(hit.node)))
 
 
 def _small_tables(documents: Sequence[StoredDocument], store: Store) -> list[NamedTable]:
@@ -137,7 +158,27 @@ def _tables_of(document_id: str, store: Store) -> list[NamedTable]:
 
 def table_results(question: str, document_id: str, store: Store) -> list[Computed]:
     """What the tables of a document say."""
-    return [computed for computed, _ in _understood(question, _tables_of(document_id, store))]
+    understood = list(_understood(question, _tables_of(document_id, store)))
+    return [computed for computed, _ in understood or _of_cells(question, document_id, store)]
+
+
+def _of_cells(question: str, document_id: str, store: Store) -> list[tuple[Computed, str]]:
+    """What the two-way tables of a document say, the same once."""
+    try:
+        document = store.document(document_id)
+    except UnknownDocumentError:  # deleted after the retrieval
+        return []
+    if len(document.text) > MAX_CELLS_READ:
+        return []
+    name = PurePath(str(document.metadata.get("file_name", ""))).stem
+    found = compute_cells(question, _two_way_tables_of(document.text), name, document.text)
+    return [
+        (computed, document_id) for computed in {computed.sentence: computed for computed in found}.values()
+    ]
+
+
+def _file_name(document_id: str, store: Store) -> str:
+    return str(store.document(document_id).metadata.get("file_name", ""))
 
 
 def _understood(question: str, tables: Sequence[NamedTable]) -> Iterator[tuple[Computed, str]]:
@@ -169,6 +210,7 @@ def read_tables(text: str) -> list[Table]:
     return _tables_of_small(text) if len(text) <= SMALL else _tables_of_large(text)
 
 
+_two_way_tables_of = lru_cache(maxsize=MAX_SMALL)(two_way_tables_of)
 _tables_of_small = lru_cache(maxsize=MAX_SMALL)(tables_of)
 _tables_of_large = lru_cache(maxsize=CACHED_DOCUMENTS)(tables_of)
 

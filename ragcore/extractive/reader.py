@@ -22,7 +22,7 @@ from ragcore.extractive.contradictions import contradict
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.identifiers import has_identifier, identifiers, names_other
 from ragcore.extractive.languages.quantities import lacks_number
-from ragcore.extractive.rows import alike_rows, needs_all_rows, order_by_words
+from ragcore.extractive.rows import alike_rows, needs_computation, order_by_words
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
@@ -88,7 +88,7 @@ class Reader:
         contradicts, lacks = contradict(question, quotes), _lack_identifier(question, quotes)
         agreeing = np.where(np.logical_or(contradicts, lacks), -np.inf, log_odds)
         best = int(agreeing.argmax()) if len(quotes) else 0
-        if len(quotes) and agreeing[best] >= fitted.answer and not needs_all_rows(question, best, quotes):
+        if len(quotes) and agreeing[best] >= fitted.answer and not needs_computation(question, best, quotes):
             behind = ANSWER_MARGIN if quotes[best].bullet is None else ITEM_MARGIN
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
             rows = _replies(question, _by_passage(chosen, quotes), quotes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcore.structure.question_words import asks_over_rows, may_ask_over_rows
+from ragcore.structure.question_words import asks_over_rows, lacks_result, may_ask_over_rows
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import Quote
 
@@ -13,15 +13,16 @@ _BETWEEN_CELLS = re.compile(r"; | \| ")
 _SUPERLATIVE = re.compile(r"\b\w{3,}(?:est|ste[nrs]?)\b", re.IGNORECASE)
 
 
-def needs_all_rows(question: str, row: int, quotes: Sequence[Quote]) -> bool:
+def needs_computation(question: str, row: int, quotes: Sequence[Quote]) -> bool:
     """Whether the quote is a row of a table, and the question is about all its rows: an extreme that the row
-    does not state itself, a condition, or a count or a choice that names no single row."""
+    does not state itself, a condition, or a count or a choice that names no single row. A sentence is no
+    answer either where the question asks for a computed number that it does not state."""
     if quotes[row].bullet != "|":
-        return False
+        return lacks_result(question, quotes[row].read_with_lead)
     labels, _ = _words_of_cells(quotes[row].text)
     others = [word for word in question.split() if not labels.intersection(content_words(word))]
     if asks_over_rows(" ".join(others)):
-        said = {word.lower() for word in _SUPERLATIVE.findall(question)}
+        said = {word.lower() for word in _SUPERLATIVE.findall(question) if asks_over_rows(word)}
         return not said.intersection(quotes[row].text.lower().split())
     return may_ask_over_rows(question) and not _names_row(question, row, quotes)
 

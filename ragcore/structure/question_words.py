@@ -45,6 +45,37 @@ _COUNTS_OR_CHOOSES = (
 )
 
 
+_COMPUTATIONS = (  # (what is asked for, what a sentence that states its result says)
+    (
+        r"\b(?:average|mean|durchschnitt\w*|mittelwert|moyenne?s?|promedio|media)\b|平均",
+        r"averag|\bmean\b|durchschnitt|mittel|moyen|promedi|\bmedi[ao]|平均",
+    ),
+    (
+        r"\b(?:percentage|percent) (?:change|increase|decrease|growth)|\bprozentuale\w* \w+ung\b"
+        r"|\b(?:variation|évolution) en pourcentage|\bvariación porcentual|变化百分比|[增减]长?率",
+        r"[%％]|percent|prozent|pour ?cent|por ciento|百分",
+    ),
+    (
+        r"\b(?:change|increase|decrease|growth|decline)\b.*\b(?:from|between)\b"
+        r"|\b(?:veränderung|zunahme|abnahme|anstieg|rückgang)\b.*\b(?:von|zwischen)\b"
+        r"|\b(?:variation|hausse|baisse)\b.*\b(?:de|entre)\b"
+        r"|\b(?:variación|aumento|disminución)\b.*\b(?:de|entre)\b|变化",
+        r"chang|increas|decreas|grew|grow|declin|\bros[e]|\brise|fell|\bfall|drop|higher|lower|\bup\b"
+        r"|\bdown\b"
+        r"|veränder|nahm|nehm|stieg|steig|sank|gesunken|wuchs|wachs|rückgang|vari|augment|diminu|baiss|hauss"
+        r"|aument|disminu|crec|变|增|减|升|降",
+    ),
+    (
+        r"\bdifference (?:in|between|of)\b|\b(?:unterschied|differenz) zwischen\b|\bdifférence entre\b"
+        r"|\bdiferencia entre\b|差额",
+        r"differ|more|less|higher|lower|unterschied|mehr|weniger|höher|niedriger|différ|plus|moins|difer|más"
+        r"|menos|差|多|少",
+    ),
+    (r"\b(?:sum of|summe|somme|suma)\b", r"\bsum|total|summ|zusammen|somm|ensembl|junt|共|合"),
+)
+_RESULT = re.compile(r"(?<![\d.,])(?!(?:19|20)\d\d(?!\d|[.,]\d))\d")  # a number, but no year
+
+
 def _pattern(phrases: tuple[str, ...], chinese: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(phrases)})\b|{chinese}", re.IGNORECASE)
 
@@ -53,6 +84,9 @@ _ALL = _pattern(
     (*_COMPARES_ALL, *_COMPUTES_OF_SEVERAL),
     "最|平均|超过|[少多大小高低]于|之间|至[少多]|没有|不|无|除了|所有|全部|每|列出|排序|[之以][前后上下内]|更|变化|增长|占比|比[例率]|百分比",
 )
+_ASKED_AND_STATED = [
+    (re.compile(asked, re.IGNORECASE), re.compile(stated, re.IGNORECASE)) for asked, stated in _COMPUTATIONS
+]
 _SOME = _pattern(_COUNTS_OR_CHOOSES, "多少|几|总|共|合计|哪")
 
 
@@ -70,3 +104,18 @@ def may_ask_over_rows(question: str) -> bool:
     """Whether it asks over all rows unless it names one of them: "How many seats does Cedar have?" names one,
     "How many articles are there?" none. In five languages."""
     return _SOME.search(question) is not None
+
+
+def lacks_result(question: str, sentence: str) -> bool:
+    """Whether the question asks for a number that is computed of several, such as an average, and the
+    sentence does not state one. In five languages.
+
+    >>> lacks_result("What was the average rent in 2018 and 2019?", "The rent rose in 2019.")
+    True
+    >>> lacks_result("What was the average rent?", "The average rent was 900 euros.")
+    False
+    """
+    found = [stated for asked, stated in _ASKED_AND_STATED if asked.search(question)]
+    if not found:
+        return False
+    return not _RESULT.search(sentence) or not all(stated.search(sentence) for stated in found)

@@ -49,6 +49,30 @@ def test_a_row_does_not_answer_for_all_rows(reader: Reader, question: str, outco
 
 
 @pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("The average rent of the hall was 900 euros in 2018 and 2019.", "answer"),
+        ("The average rent of the hall rose a little between 2018 and 2019.", "closest"),
+        ("The rent of the hall was 880 euros in 2018 and 920 euros in 2019.", "closest"),
+    ],
+)
+def test_a_sentence_answers_for_a_computation_if_it_states_its_result(
+    reader: Reader, text: str, outcome: str
+) -> None:
+    passage = Passage(f"{text} It is cleaned each week.", 1, "hall.txt", 1.0)
+    assert (
+        reader.read("What was the average rent of the hall in 2018 and 2019?", [passage]).outcome == outcome
+    )
+
+
+def test_interest_is_no_superlative(reader: Reader) -> None:
+    row = Passage(
+        "2018 | 2019\nInterest income | 2018: 120; 2019: 140\nFees | 2018: 10; 2019: 20", 1, "a.csv", 1.0
+    )
+    assert reader.read("What was the average interest income?", [row]).outcome == "closest"
+
+
+@pytest.mark.parametrize(
     ("question", "outcome"),
     [
         ("What was the revenue in 2019?", "answer"),
