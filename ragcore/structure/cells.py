@@ -57,7 +57,7 @@ def compute_cells(
     >>> from ragcore.structure.two_way_tables import two_way_tables_of
     >>> tables = two_way_tables_of("| | 2019 | 2018 |\\n| Rent | 1,200 | 1,000 |\\n| Food | 310 | 200 |")
     >>> compute_cells("What was the percentage change in rent from 2018 to 2019?", tables)[0].sentence
-    '**20.00%** is the percentage change in Rent from 1,000 (2018) to 1,200 (2019).'
+    '**20%** is the percentage change in Rent from 1,000 (2018) to 1,200 (2019).'
     """
     asked = _OWNER.sub(lambda owner: " " if _has_word(text, owner[1]) else owner[0], question)
     exact: list[Computed] = []
@@ -125,6 +125,8 @@ class _Question:
                 return self._computed(operation, operands, f"{operation} of rows"), self._is_exact
         for operation, pattern in self._words.operations:
             rest, count = re.subn(pattern, " ", self._question, flags=re.IGNORECASE)
+            if operation == "percent":  # "By how many percent did the rent rise?"
+                rest = re.sub(dict(self._words.operations)["change"], " ", rest, flags=re.IGNORECASE)
             if count:
                 columns = self._columns(self._with_range(operation, years))
                 row = self._row(self._asked(rest, columns))
@@ -267,7 +269,12 @@ def _compute(
 
 def _written(number: Decimal, decimals: int, cells: Sequence[Cell]) -> str:
     """As the cells are written: 1,234.5 or 1.234,5."""
-    shown = f"{number:,.{decimals}f}"
+    rounded = round(number, decimals)
+    written = max(0, *(-int(cell.number.as_tuple().exponent) for cell in cells))
+    if decimals > written:  # 20%, not 20.00%
+        needed = max(0, -int(rounded.normalize().as_tuple().exponent))
+        decimals = max(written, needed)
+    shown = f"{rounded:,.{decimals}f}"
     if any(cell.has_decimal_comma for cell in cells):
         return shown.translate(str.maketrans(",.", ".,"))
     return shown

@@ -28,12 +28,15 @@ class CellWords:
         return re.sub(self.ignored, " ", text, flags=re.IGNORECASE)
 
 
-_CHANGE = r"(?:change|increase|decrease|growth|decline|rise|drop)(?:s|d)?(?:\s*/\s*\(?\s*decrease\s*\)?)?"
+_CHANGE = (
+    r"(?:change|increase|decrease|growth|grow|decline|rise|drop|fall)[sd]?(?:\s*/\s*\(?\s*decrease\s*\)?)?"
+)
 ENGLISH = CellWords(
     operations=(
         (
             "percent",
-            rf"(?:\bpercentage|\bpercent|%) (?:{_CHANGE}|difference)|\b{_CHANGE} (?:in|by) percent\b",
+            rf"(?:\bpercentage|\bpercent|%) (?:{_CHANGE}|difference)|\b{_CHANGE} (?:in|by) percent\b"
+            r"|\bby (?:how many|what) (?:percent|percentage)\b",
         ),
         ("average", r"\b(?:average|mean)(?: of)?\b"),
         ("change", rf"\b(?:nominal |net )?{_CHANGE}"),

@@ -87,8 +87,7 @@ def test_cells_of_a_two_way_table_are_computed(library: Library) -> None:
     answer = library.answer(FEES).whole()
     sentence, _, rows = str(answer).partition("\n\n")
     assert (
-        sentence
-        == "**25.00%** is the percentage change in Membership fees from 1,200 (2021) to 1,500 (2022)."
+        sentence == "**25%** is the percentage change in Membership fees from 1,200 (2021) to 1,500 (2022)."
     )
     assert rows == "Membership fees (in thousands) | 2021: 1,200; 2022: 1,500 [1]"
     assert answer.outcome == "answer"
@@ -98,14 +97,14 @@ def test_results_of_a_few_files_are_shown_with_their_names(library: Library) -> 
     for first in (1200, 1000, 1500):
         take_in(library, ACCOUNTS.format(first=first), f"accounts {first}.txt")
     answer = library.answer(FEES).whole()
-    for first, result in ((1200, "25.00%"), (1000, "50.00%"), (1500, "0.00%")):
+    for first, result in ((1200, "25%"), (1000, "50%"), (1500, "0%")):
         found = re.search(rf"accounts {first}\.txt:\n\n\*\*{result}\*\* .*\n\n.*\[(\d)\]", str(answer))
         assert found is not None
         assert answer.source_nodes[int(found[1]) - 1].node.metadata["file_name"] == f"accounts {first}.txt"
     take_in(library, ACCOUNTS.format(first=900), "accounts 900.txt")
     assert library.answer(FEES).whole().outcome != "answer"
     named = library.answer(replace(FEES, question=f"{FEES.question[:-1]} in accounts 1000.txt?")).whole()
-    assert str(named).startswith("**50.00%**")
+    assert str(named).startswith("**50%**")
 
 
 def test_nothing_that_matches_is_an_answer(library: Library) -> None:
