@@ -87,6 +87,7 @@ def article_headings(library: Library, file: FileRow, document: Document) -> lis
 def choose_columns(columns: Sequence[tuple[str, str]], question: str) -> tuple[int, ...]:
     """The numbers of at most MAX_COLUMNS of these columns, each with its name and the text of its cells.
     Those that the question names come first, then those with a cell that it names. Empty ones are left out.
+    A first column without a name, or with a unit, has the names of the rows, and stays the first.
 
     >>> choose_columns([("Town", "Ostholm"), ("Area", "12"), ("Debt", "0"), ("Note", "")], "debt of Ostholm")
     (2, 0, 1)
@@ -98,7 +99,7 @@ def choose_columns(columns: Sequence[tuple[str, str]], question: str) -> tuple[i
     for number, (name, cells) in enumerate(columns):
         if not cells.strip():
             continue
-        if asked.intersection(content_words(name)):
+        if (number == 0 and (not name or name.startswith("("))) or asked.intersection(content_words(name)):
             by_name.append(number)
         elif asked.intersection(content_words(cells)):
             by_cell.append(number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
 from itertools import pairwise
@@ -201,17 +201,25 @@ def _named_rows(
             keys.sort(key=lambda key: places[key[0][:SAME_NAME_CHARS]])
             break
     rows: list[dict[_Key, Span]] = []
+    first = keys[0][0]
     for number, (row, has_names) in enumerate(zip(values, named, strict=True)):
         spans = list(row.values())
         if not has_names:
-            if not all(text[start:end][:SAME_NAME_CHARS] in names for start, end in spans):
+            if keys[0][0] == "" and len(spans) == len(keys) and _are_names(text, spans[1:], names):
+                first = text[slice(*spans[0])]  # above the names of the rows, such as a unit
+            elif not _are_names(text, spans, names):
                 last = (spans[-1 - max(0, len(spans) - len(keys))][0], spans[-1][1])
                 rows.append(dict(zip(keys, [*spans[: len(keys)][:-1], last], strict=False)))
         elif rows and _continues(text, lines[number - 1], rows[-1], row):
             rows[-1] = row | rows[-1]
         else:
             rows.append(row)
-    return tuple(name for name, _number in keys), tuple(tuple(row.get(key) for key in keys) for row in rows)
+    columns = (first, *(name for name, _number in keys[1:]))
+    return columns, tuple(tuple(row.get(key) for key in keys) for row in rows)
+
+
+def _are_names(text: str, spans: Sequence[Span], names: Collection[str]) -> bool:
+    return all(text[start:end][:SAME_NAME_CHARS] in names for start, end in spans)
 
 
 def _continues(text: str, line_above: Span, above: Mapping[_Key, Span], row: Mapping[_Key, Span]) -> bool:

@@ -47,7 +47,8 @@ _COUNTS_OR_CHOOSES = (
 
 _COMPUTATIONS = (  # (what is asked for, what a sentence that states its result says)
     (
-        r"\b(?:average|mean|durchschnitt\w*|mittelwert|moyenne?s?|promedio|media)\b|平均",
+        r"\b(?:average|(?:the|arithmetic) mean|durchschnitt\w*|mittelwert|moyennes?|promedio"
+        r"|la media)\b|平均",
         r"averag|\bmean\b|durchschnitt|mittel|moyen|promedi|\bmedi[ao]|平均",
     ),
     (
@@ -56,22 +57,18 @@ _COMPUTATIONS = (  # (what is asked for, what a sentence that states its result 
         r"[%％]|percent|prozent|pour ?cent|por ciento|百分",
     ),
     (
-        r"\b(?:change|increase|decrease|growth|decline)\b.*\b(?:from|between)\b"
-        r"|\b(?:veränderung|zunahme|abnahme|anstieg|rückgang)\b.*\b(?:von|zwischen)\b"
-        r"|\b(?:variation|hausse|baisse)\b.*\b(?:de|entre)\b"
-        r"|\b(?:variación|aumento|disminución)\b.*\b(?:de|entre)\b|变化",
-        r"chang|increas|decreas|grew|grow|declin|\bros[e]|\brise|fell|\bfall|drop|higher|lower|\bup\b"
-        r"|\bdown\b"
+        r"\b(?:(?:change|increase|decrease|growth|decline)\b.*\b(?:from|between)"
+        r"|(?:veränderung|zunahme|abnahme|anstieg|rückgang)\b.*\b(?:von|zwischen)"
+        r"|(?:variation|hausse|baisse|variación|aumento|disminución)\b.*\b(?:de|entre))\b.*\b(?:19|20)\d\d",
+        r"chang|increas|decreas|grew|grow|declin|\brose|\brise|fell|\bfall|drop|higher|lower|\bup\b|\bdown\b"
         r"|veränder|nahm|nehm|stieg|steig|sank|gesunken|wuchs|wachs|rückgang|vari|augment|diminu|baiss|hauss"
-        r"|aument|disminu|crec|变|增|减|升|降",
+        r"|aument|disminu|crec",
     ),
     (
-        r"\bdifference (?:in|between|of)\b|\b(?:unterschied|differenz) zwischen\b|\bdifférence entre\b"
-        r"|\bdiferencia entre\b|差额",
-        r"differ|more|less|higher|lower|unterschied|mehr|weniger|höher|niedriger|différ|plus|moins|difer|más"
-        r"|menos|差|多|少",
+        r"\b(?:total|combined|altogether|insgesamt|gesamt\w*|total(?:e|es)?)\b.*\b(?:19|20)\d\d\b.*\b(?:19|20)\d\d",
+        r"in total|\bsum|combined|altogether|together|insgesamt|zusammen|au total|en total",
     ),
-    (r"\b(?:sum of|summe|somme|suma)\b", r"\bsum|total|summ|zusammen|somm|ensembl|junt|共|合"),
+    (r"\b(?:sum of|summe (?:von|der|aus)|somme d|suma de)", r"\bsum|total|summ|zusammen|somm|ensembl|junt"),
 )
 _RESULT = re.compile(r"(?<![\d.,])(?!(?:19|20)\d\d(?!\d|[.,]\d))\d")  # a number, but no year
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lectern.explain.laid_out_text import choose_columns
 from lectern.explain.text_blocks import Block, Layout, heading_levels, text_blocks
 from ragcore.readers.table_rows import lines
 
@@ -137,6 +138,13 @@ def test_a_table_loses_no_line_without_names() -> None:
         ("Day", "Km"),
         [["Monday", "12"], ["Tuesday", "8"], ["Sunday", "0"], ["Total", "20 | a guess"], ["All", "20"]],
     )
+
+
+def test_the_unit_above_the_names_of_rows_is_no_row() -> None:
+    text = "(km) | 2021 | 2022\nRail | 2021: 5; 2022: 6\nRoad | 2021: 9; 2022: 7"
+    assert grid(text) == (("(km)", "2021", "2022"), [["Rail", "5", "6"], ["Road", "9", "7"]])
+    columns = [("(km)", "Rail Road"), ("2021", "5 9"), ("2022", "6 7")]
+    assert choose_columns(columns, "How long were roads in 2022?") == (0, 2, 1)
 
 
 def test_two_columns_of_one_name_are_two_columns() -> None:
