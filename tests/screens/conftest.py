@@ -56,6 +56,12 @@ TEXTS = ("label", "title", "body", "text", "placeholder")  # of an element
 Texts: TypeAlias = Mapping[str, str | bytes]  # by the name of the file
 
 
+@pytest.fixture(autouse=True)
+def newest_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tab of AppTest sends the newest address with each click, however fast it is."""
+    monkeypatch.setattr(navigation, "ADDRESS_DELAY_SECONDS", 0)
+
+
 def add_files(library: Library, files: Texts) -> None:
     """Add files and read them."""
     for name, content in files.items():

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from lectern.settings import PriceSettings
-from lectern.ui import navigation
 from tests.screens.conftest import Screen
 from tests.scripted_server import ScriptedServer
 
@@ -164,10 +163,7 @@ def test_each_of_several_answers_names_its_steps(screen: Screen) -> None:
     assert "Found the passages; no answer was written." in second
 
 
-def test_a_question_above_a_limit_needs_confirmation(
-    screen: Screen, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(navigation, "ADDRESS_DELAY_SECONDS", 0)  # however fast this machine is
+def test_a_question_above_a_limit_needs_confirmation(screen: Screen, server: ScriptedServer) -> None:
     limit(screen, PriceSettings(ask_above_calls=5, ask_above_tokens=0))
     choose(screen, "accumulate")
     ask(screen, QUESTION)  # quotes call no model, so no limit is in their way
