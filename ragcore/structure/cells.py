@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ragcore.structure.answer import Computed
+from ragcore.structure.column_names import NEVER_ADDED
 from ragcore.structure.query import Unclear
 from ragcore.structure.tables import Row
 from ragcore.structure.two_way_tables import Cell, LabelledRow, TwoWayTable
@@ -37,6 +38,12 @@ _TELLING = re.compile(
     r"|avant|après|moins|plus|sin|antes|después|others?|own|same|more|less|autres?|andere[nrs]?|otr[oa]s?)\b",
     re.IGNORECASE,
 )
+_OTHER_QUESTION = re.compile(
+    r"\W*(?:who|where|which|wer|wo|welche\w*|qui|où|qu(?:el(?:le)?s|iénes?)|quién|dónde)\b"
+    r"|.*(?:\b(?:why|when|warum|weshalb|wann|pourquoi|quand|por qué|cuándo)\b|为什么|何时|谁|哪)",
+    re.IGNORECASE | re.DOTALL,
+)
+_RATE = re.compile(r".*\b(?:per|pro|par|por)\b.*", re.IGNORECASE)
 _OWNER = re.compile(r"\b([A-Z]\w+)['’]s\b")
 _OF_PERCENTAGES = re.compile(
     r"%|\b(?:as|in) (?:a )?(?:percent|share)|\b(?:in|als) prozent|\ben (?:pourcentage|porcentaje)|百分比",
@@ -59,6 +66,8 @@ def compute_cells(
     >>> compute_cells("What was the percentage change in rent from 2018 to 2019?", tables)[0].sentence
     '**20%** is the percentage change in Rent from 1,000 (2018) to 1,200 (2019).'
     """
+    if _OTHER_QUESTION.match(question):
+        return []
     asked = _OWNER.sub(lambda owner: " " if _has_word(text, owner[1]) else owner[0], question)
     exact: list[Computed] = []
     others: list[Computed] = []
@@ -213,6 +222,9 @@ class _Question:
         is_percent = self._is_of_percentages(operands)
         if len({cell.is_percent for cell in cells}) > 1 or all(cell.number < 0 for cell in cells):
             raise Unclear  # the change of a loss may be meant either way
+        labels = [operand.row.label for operand in operands]
+        if operation == "sum" and any(_RATE.match(label) or NEVER_ADDED.fullmatch(label) for label in labels):
+            raise Unclear
         number, decimals = _compute(operation, cells, is_of_percentages=is_percent)
         is_percent = operation in ("percent", "share") or (operation != "ratio" and cells[0].is_percent)
         shown = _written(number, decimals, cells) + ("%" if is_percent else "")

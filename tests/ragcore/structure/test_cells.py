@@ -72,6 +72,9 @@ def test_computes(question: str, result: str) -> None:
         "What was the change in others between 2020 and 2021?",
         "How much were the membership fees in 2021?",
         "Why did membership fees increase?",
+        "Why did membership fees increase from 2020 to 2021?",
+        "In 2021, when did the total income increase from 2020?",
+        "Who decided the increase in membership fees from 2020 to 2021?",
         "",
     ],
 )
@@ -104,6 +107,12 @@ def test_a_company_is_named_by_its_own_report_alone() -> None:
     assert results("What is the change in acme membership fees from 2020 to 2021?", name="acme-2021") == [
         "200"
     ]
+
+
+def test_rates_are_not_added() -> None:
+    rates = "| | 2021 | 2022 |\n| Cost per member | 12 | 14 |\n| Average age | 40 | 42 |"
+    assert results("What is the average cost per member in 2021 and 2022?", rates) == ["13"]
+    assert results("What is the sum of cost per member in 2021 and 2022?", rates) == []
 
 
 def test_two_rows_or_columns_that_fit_are_unclear() -> None:
