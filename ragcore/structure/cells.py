@@ -126,10 +126,8 @@ class _Question:
         years = list(dict.fromkeys(_YEAR.findall(self._question)))
         for operation, pattern in self._words.pairs:
             match = re.fullmatch(pattern, self._question, re.IGNORECASE)
-            if match is not None and (rows := self._two_rows(match)):
-                columns = self._columns(years)
-                if len(columns) != 1:
-                    raise Unclear
+            columns = self._columns(years) if match is not None else []
+            if match is not None and len(columns) == 1 and (rows := self._two_rows(match)):
                 operands = [_Operand(row, columns[0]) for row in rows]
                 return self._computed(operation, operands, f"{operation} of rows"), self._is_exact
         for operation, pattern in self._words.operations:
@@ -219,13 +217,12 @@ class _Question:
         cells = [operand.cell for operand in operands]
         if len(cells) < 2 or (operation not in ("average", "sum") and len(cells) > 2):
             raise Unclear
-        is_percent = self._is_of_percentages(operands)
         if len({cell.is_percent for cell in cells}) > 1 or all(cell.number < 0 for cell in cells):
             raise Unclear  # the change of a loss may be meant either way
-        labels = [operand.row.label for operand in operands]
-        if operation == "sum" and any(_RATE.match(label) or NEVER_ADDED.fullmatch(label) for label in labels):
+        if operation == "sum" and any(_is_rate(operand.row.label) for operand in operands):
             raise Unclear
-        number, decimals = _compute(operation, cells, is_of_percentages=is_percent)
+        is_of_percentages = self._is_of_percentages(operands)
+        number, decimals = _compute(operation, cells, is_of_percentages=is_of_percentages)
         is_percent = operation in ("percent", "share") or (operation != "ratio" and cells[0].is_percent)
         shown = _written(number, decimals, cells) + ("%" if is_percent else "")
         heads = [self._table.heads[operand.column] for operand in operands]
@@ -277,6 +274,11 @@ def _compute(
         case "ratio" if numbers[-1] > 0 and numbers[0] >= 0:
             return numbers[0] / numbers[-1], DECIMALS
     raise Unclear
+
+
+def _is_rate(label: str) -> bool:
+    """Whether the sum of such numbers says nothing."""
+    return _RATE.match(label) is not None or NEVER_ADDED.fullmatch(label) is not None
 
 
 def _written(number: Decimal, decimals: int, cells: Sequence[Cell]) -> str:
