@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ragcore.text.dates import MONTH_NAMES
+from ragcore.text.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragcore.text.keywords import stem, words
 from ragcore.text.quotable_sentences import Quote
 
@@ -113,11 +113,10 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|semi|multi|inter|neo)-(\w{4,})", re.IGNORECASE)
-_DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday Mittwoch mercredi miércoles,
-Thursday Donnerstag jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado,
-Sunday Sonntag dimanche domingo"""
-_NAMES = {name: ("day", number) for number, names in enumerate(_DAYS.split(","), 1) for name in names.split()}
+_NAMES: dict[str, tuple[str, int]] = {}
 for _language in ("en", "de", "fr", "es"):
+    for _number, _day in enumerate(WEEKDAY_NAMES[_language], 1):
+        _NAMES[_day.capitalize() if _language in ("en", "de") else _day] = ("day", _number)
     for _number, _month in enumerate(MONTH_NAMES[_language], 1):
         _NAMES[_month.capitalize() if _language in ("en", "de") else _month] = ("month", _number)
 _NAME = re.compile(rf"\b({'|'.join(_NAMES)})s?\b(?! (?:I|we|you|he|she|it|they|one)\b)")

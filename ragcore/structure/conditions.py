@@ -11,9 +11,11 @@ from ragcore.structure.forms import CONDITION
 from ragcore.structure.query import Condition, Relation, Unclear
 from ragcore.structure.symbols import Symbol
 from ragcore.structure.tables import Column, Table
+from ragcore.text.dates import WEEKDAY_NAMES
 
 _CONDITION = re.compile(CONDITION)
 _RELATIONS: dict[str, Relation] = {"<": "<", ">": ">", "l": "<=", "g": ">="}
+_WEEKDAYS = frozenset(name for names in WEEKDAY_NAMES.values() for name in names)
 _DENIALS = ("no_flag", "unequal", "not_value")
 _IN = Symbol("p", "", meant="in")
 
@@ -146,10 +148,14 @@ def _dated(table: Table, symbols: Sequence[Symbol]) -> Condition:
 def _is_named(table: Table, symbols: Sequence[Symbol]) -> bool:
     """Whether the words before a value say of which column it is: its name, or a preposition of places in
     front of one, which is in the table as in the question."""
-    if any(symbol.sign == "x" for symbol in symbols):
-        return True
     values = [symbol for symbol in symbols if symbol.sign == "V"]
     column = values[0].columns[0]
+    if any(str(value).casefold() in _WEEKDAYS for value in _values_of(values)) and not _is_of_weekdays(
+        column
+    ):
+        return False  # "daily" is on Friday, too
+    if any(symbol.sign == "x" for symbol in symbols):
+        return True
     prepositions = [symbol.meant for symbol in symbols if symbol.sign == "p"]
     if not prepositions:
         is_except = symbols[0].sign == "!" and column.name == table.names[0]
@@ -158,6 +164,8 @@ def _is_named(table: Table, symbols: Sequence[Symbol]) -> bool:
         return ORIGIN.fullmatch(column.head) is not None
     if prepositions[-1] != "in":
         return False
+    if _is_of_weekdays(column):
+        return True
     if LOCATION.fullmatch(column.head):
         return True
     # "In service" is not in the department Service.
@@ -169,11 +177,18 @@ def _is_named(table: Table, symbols: Sequence[Symbol]) -> bool:
 def _describes(table: Table, symbol: Symbol) -> bool:
     """Whether a value without a word that says its column is an adjective: "red", not "Oslo"."""
     (column,) = symbol.columns
-    if DESCRIBING.fullmatch(column.head):
+    if DESCRIBING.fullmatch(column.head) or _is_of_weekdays(column):
         return True
     names = [other.name for other in table.columns.values() if other.kind == "text"]
     is_only_text = {*names} - {table.names[0]} == {column.name}
     return is_only_text and all(str(value).islower() for value in _values_of([symbol]))
+
+
+def _is_of_weekdays(column: Column) -> bool:
+    """Whether each value is the name of one day, and none is "Mon-Fri" or "daily"."""
+    return column.kind == "text" and all(
+        str(value).casefold() in _WEEKDAYS for value in column.values.values()
+    )
 
 
 def _column_of(symbols: Sequence[Symbol]) -> Column:

@@ -15,6 +15,15 @@ _MONTH_NAMES = {
 }
 MONTH_NAMES = {language: names.split() for language, names in _MONTH_NAMES.items()}
 """By ISO 639-1 code, from January on, in small letters."""
+_WEEKDAY_NAMES = {
+    "en": "monday tuesday wednesday thursday friday saturday sunday",
+    "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "es": "lunes martes miércoles jueves viernes sábado domingo",
+    "zh": "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
+}
+WEEKDAY_NAMES = {language: names.split() for language, names in _WEEKDAY_NAMES.items()}
+"""By ISO 639-1 code, from Monday on, in small letters."""
 _MONTH = (
     r"(?P<name>jan(?:uary?|vier)?|ene(?:ro)?|feb(?:ruary?|rero)?|fév(?:rier)?|mar(?:ch|s|zo)?|märz|apr(?:il)?"
     r"|abr(?:il)?|avr(?:il)?|ma[iy]o?|jun[eio]?o?|juin|jul[yi]?o?|juil(?:let)?|aug(?:ust)?|ago(?:sto)?|août"

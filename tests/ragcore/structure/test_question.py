@@ -40,6 +40,38 @@ def ask(question: str, text: str, name: str = "") -> Computed | None:
     return results[0] if results else None
 
 
+COURSES = """Course | Day | Fee
+Course: Pottery; Day: Monday; Fee: 40
+Course: Drawing; Day: Friday; Fee: 35
+Course: Yoga; Day: Friday; Fee: 30"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Which courses are on Friday?", COURSES),
+        ("How many courses are on Friday?", COURSES),
+        ("List the Friday courses", COURSES),
+        ("Welche Kurse sind am Freitag?", COURSES.replace("Course", "Kurs").replace("Friday", "Freitag")),
+        ("Quels cours sont le vendredi ?", COURSES.replace("Course", "Cours").replace("Friday", "vendredi")),
+    ],
+)
+def test_days_of_the_week(question: str, text: str) -> None:
+    other = text.replace(
+        "Monday", "Montag" if "Freitag" in text else "lundi" if "vendredi" in text else "Monday"
+    )
+    computed = ask(question, other)
+    assert computed is not None
+    assert [row.cells[next(iter(row.cells))] for row in computed.rows] == ["Drawing", "Yoga"]
+    assert (
+        ask(
+            question,
+            other.replace("lundi", "daily").replace("Monday", "Mon-Fri").replace("Montag", "täglich"),
+        )
+        is None
+    )
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize(
     ("question", "rows"),
