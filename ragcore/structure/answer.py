@@ -253,11 +253,20 @@ class _Computation:
         sentence = self._wording[key].format(
             result=result, all=len(self._rows), where=self._where, rows=rows, column=column, **parts
         )
-        return sentence + self._unread
+        return self._with_singular(sentence) + self._unread
+
+    def _counted(self, key: str, count: int, **parts: str) -> str:
+        one = self._wording.get(f"1 {key}")
+        return (one if count == 1 and one else self._wording[key]).format(count=count, **parts)
+
+    def _with_singular(self, sentence: str) -> str:
+        """With "1 row" in place of "1 rows", in languages that have a plural."""
+        many = self._wording.get("1 rows", "")
+        return re.sub(rf"\b{many}\b", self._wording["1 row"], sentence) if many else sentence
 
     def _shown(self, sentence: str, used: Sequence[int]) -> Computed:
         rest = len(used) - SHOWN
-        more = self._wording["more"].format(count=rest) if rest > 0 else ""
+        more = self._counted("more", rest) if rest > 0 else ""
         rows = [self._rows[at] for at in used]
         return Computed(sentence, rows[:SHOWN], more, all_rows=rows)
 
@@ -268,9 +277,7 @@ class _Computation:
             columns = [*columns, self._query.column]
         missing = {column.name: len(self._rows) - len(column.values) for column in columns}
         return "".join(
-            self._wording["unread"].format(count=count, column=name)
-            for name, count in missing.items()
-            if count
+            self._counted("unread", count, column=name) for name, count in missing.items() if count
         )
 
     def _number(self, result: float, decimals: int) -> str:

@@ -40,6 +40,24 @@ def ask(question: str, text: str, name: str = "") -> Computed | None:
     return results[0] if results else None
 
 
+def test_one_row_and_one_cell_are_said_in_the_singular() -> None:
+    computed = ask("How many seats are there in total?", ROOMS.replace("Seats: 8; ", ""))
+    assert computed is not None
+    assert computed.sentence == (
+        "**64** is the sum of Seats, from 4 rows."
+        " 1 cell of Seats is empty or could not be read, and is left out."
+    )
+    computed = ask("What is the average price a day on floor 3?", ROOMS)
+    assert computed is not None
+    assert computed.sentence == "**180** is the average of Price a day where Floor is 3, from 1 row."
+    many = ROOMS + "".join(
+        f"\nRoom: R{at}; Seats: 1; Projector: yes; Price a day: 5; Floor: 1" for at in range(18)
+    )
+    computed = ask("Which rooms have a projector?", many)
+    assert computed is not None
+    assert computed.more == "… and 1 more row."
+
+
 COURSES = """Course | Day | Fee
 Course: Pottery; Day: Monday; Fee: 40
 Course: Drawing; Day: Friday; Fee: 35
@@ -177,7 +195,7 @@ Date: 2025-04-03; Payee: Harborview; Category: Income; Amount: 3150.00; Balance:
         (
             "How much did I spend on food in February?",
             STATEMENT,
-            "**-63.18** is the sum of Amount where Category is Food and Date is in 2025-02, from 1 rows.",
+            "**-63.18** is the sum of Amount where Category is Food and Date is in 2025-02, from 1 row.",
         ),
         (
             "What was my biggest expense?",

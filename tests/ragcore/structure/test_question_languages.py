@@ -173,8 +173,7 @@ def test_rows_that_are_asked_for(text: str, question: str, rows: str) -> None:
         (
             CUENTA,
             "¿Cuánto gasté en alimentos en enero?",
-            "**-84,32** es la suma de Importe con Categoría igual a Alimentos y Fecha en 2025-01, "
-            "de 1 filas.",
+            "**-84,32** es la suma de Importe con Categoría igual a Alimentos y Fecha en 2025-01, de 1 fila.",
         ),
         (HUIYISHI, "一共有多少个座位？", "**72** 是 5 行的“座位”之和。"),
         (HUIYISHI, "榆树比桦木贵多少？", "榆树 (180) 与 桦木 (90) 的“价格”相差 **90**。"),
