@@ -53,9 +53,18 @@ def understand(question: str, table: Table, names: Sequence[str] = ()) -> Query 
     if table.is_part:
         return None
     vocabulary = vocabulary_of(question, " ".join(table.names))
+    query = _understand(question, table, names, vocabulary)
+    if query is None and table.with_flags is not None:  # "Which rooms have a projector?" of 0 and 1
+        query = _understand(question, table.with_flags, names, vocabulary)
+    return query
+
+
+def _understand(question: str, table: Table, names: Sequence[str], vocabulary: Vocabulary) -> Query | None:
     try:
         symbols = Symbols(question, table, names, vocabulary).read()
         signs = "".join(symbol.sign for symbol in symbols)
+        if re.match("p[WH]", signs):  # "In which rooms are there ..."
+            symbols, signs = symbols[1:], signs[1:]
         for operation, form in FORMS:
             if match := form.fullmatch(signs):
                 return _Reading(table, symbols, match, vocabulary).query(operation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -108,17 +108,26 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """`rows` are without those of totals and averages, which are in `totals`. `is_part`: a line among its
-    rows is none, or another part has the same columns, so that it is unclear which rows belong together."""
+    rows is none, or another part has the same columns, so that it is unclear which rows belong together.
+    `has_digits_as_flags`: 0 and 1 are no and yes in columns of nothing else."""
 
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     totals: tuple[Row, ...] = ()
     is_part: bool = False
+    has_digits_as_flags: bool = False
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
         """The columns by name, without one that has no name."""
         return {name: _column(self, name) for name in self.names if name}
+
+    @cached_property
+    def with_flags(self) -> Table | None:
+        """The table with 0 and 1 as no and yes in columns of nothing else; None without such a column."""
+        numbers = [column for column in self.columns.values() if column.kind == "number"]
+        has_flags = any({*column.values.values()} == {0.0, 1.0} for column in numbers)
+        return replace(self, has_digits_as_flags=True) if has_flags else None
 
     @cached_property
     def months(self) -> Mapping[int, set[int]]:
@@ -260,6 +269,8 @@ def _column(table: Table, name: str) -> Column:
     texts = {at: row.cells[name] for at, row in enumerate(table.rows) if row.cells.get(name)}
     different = list(dict.fromkeys(texts.values()))
     flags = {text: text.casefold() in _YES for text in different if text.casefold() in _YES | _NO}
+    if table.has_digits_as_flags and set(different) == {"0", "1"}:
+        flags = {"0": False, "1": True}
     numbers, unit = _numbers(different)
     if SCALED.search(name) or unit in _SCALES or ORDERED.fullmatch(name):
         numbers = {}

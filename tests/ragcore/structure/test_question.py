@@ -58,6 +58,25 @@ def test_one_row_and_one_cell_are_said_in_the_singular() -> None:
     assert computed.more == "… and 1 more row."
 
 
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Which families have no dogs?", "1 of 3 rows where Dogs is no:"),
+        ("How many families have dogs?", "**2** of 3 rows where Dogs is yes."),
+        ("In which families are there dogs?", "2 of 3 rows where Dogs is yes:"),
+        ("Which families are on floor 1?", "2 of 3 rows where Floor is 1:"),
+        ("How many dogs are there in total?", "**2** is the sum of Dogs, from 3 rows."),
+        ("How many dogs does C have?", "**1** is the Dogs where Family is C."),
+    ],
+)
+def test_0_and_1_are_numbers_or_no_and_yes(question: str, sentence: str) -> None:
+    rows = ("A; Dogs: 0; Floor: 0", "B; Dogs: 1; Floor: 1", "C; Dogs: 1; Floor: 1")
+    families = "Family | Dogs | Floor\n" + "\n".join(f"Family: {row}" for row in rows)
+    computed = ask(question, families)
+    assert computed is not None
+    assert computed.sentence == sentence
+
+
 COURSES = """Course | Day | Fee
 Course: Pottery; Day: Monday; Fee: 40
 Course: Drawing; Day: Friday; Fee: 35
