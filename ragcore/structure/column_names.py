@@ -35,6 +35,9 @@ DAY = _names(  # of the row itself
     r"(?:booking |transaction |payment )?date|day|datum|tag|buchungs(?:tag|datum)|(?:jour|date)"
     r"(?: de (?:l')?opération)?|fecha|día|(?:交易)?日期"
 )
+YEAR = _names(
+    r"(?:fiscal |calendar )?year|(?:geschäfts|kalender)?jahr|année|exercice|año|ejercicio|年份?|年度"
+)
 QUANTITY = _names(
     r".*(?:\b(?:persons|people|personen|personnes|personas|quantity|qty|pieces|units?|stock|count|number|pcs|quantité|stock|nombre|cantidad|unidades"
     r"|existencias)\b|menge|anzahl|stückzahl|bestand|数量|库存|件数|人数).*"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from ragcore.structure.column_names import DAY, DESCRIBING, GROUP, LOCATION, ORIGIN
+from ragcore.structure.column_names import DAY, DESCRIBING, GROUP, LOCATION, ORIGIN, YEAR
 from ragcore.structure.forms import CONDITION
 from ragcore.structure.query import Condition, Relation, Unclear
 from ragcore.structure.symbols import Symbol
@@ -81,6 +81,15 @@ def column_of_days(table: Table) -> Column:
     return dates[0]
 
 
+def column_of_time(table: Table) -> Column:
+    """The only column of dates, if they are the days or the years of the rows."""
+    years = [
+        column for column in table.columns.values() if column.kind == "date" and YEAR.fullmatch(column.head)
+    ]
+    dates = [column for column in table.columns.values() if column.kind == "date"]
+    return years[0] if len(dates) == len(years) == 1 else column_of_days(table)
+
+
 def _condition(table: Table, kind: str, symbols: Sequence[Symbol]) -> Condition:
     if kind == "dated":
         return _dated(table, symbols)
@@ -127,7 +136,7 @@ def _contains(table: Table, symbols: Sequence[Symbol]) -> Condition:
 
 def _dated(table: Table, symbols: Sequence[Symbol]) -> Condition:
     columns = [column for symbol in symbols for column in symbol.columns]
-    column = columns[0] if columns else column_of_days(table)
+    column = columns[0] if columns else column_of_time(table)
     (period,) = [symbol.meant for symbol in symbols if symbol.sign == "P"]
     first, last = cast("tuple[object, object]", period)
     how = [_IN, *(symbol for symbol in symbols if symbol.sign in "peyzj")][-1]

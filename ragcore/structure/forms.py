@@ -28,7 +28,7 @@ CONDITION = "|".join(
         r"(?P<values>(?:r?bp|p|r?b)x?V(?:\|V)*s?|r?wxV(?:\|V)*|rp?V(?:\|V)*b|s?xbV(?:\|V)*|rxbV(?:\|V)*)",
         "(?P<not_value>r?b!p?V|!p?V|r!p?Vb|s?xb?!V|r?!bp?V)",
         "(?P<contains>r?[xR]?cq|r[xR]qc)",
-        "(?P<dated>(?:r?b|r|)(?:D(?:p|[eyz])P|[peyzj]?PDb?|p?P[ey]D|DpP[ey])|(?:p|[eyz])P)",
+        "(?P<dated>(?:r?b|r|)(?:D(?:p|[eyz])P|[peyzj]?PDb?|p?P[ey]D|DpP[ey])|(?:r?b|)(?:p|[eyz])P)",
     )
 )
 """One condition. The name of its group says which."""

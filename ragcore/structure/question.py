@@ -22,9 +22,11 @@ from ragcore.structure.column_names import (
     RUNNING,
     SIZED,
     SPENT,
+    YEAR,
 )
 from ragcore.structure.conditions import (
     column_of_days,
+    column_of_time,
     one_of,
     read_adjectives,
     read_conditions,
@@ -53,10 +55,11 @@ def understand(question: str, table: Table, names: Sequence[str] = ()) -> Query 
     if table.is_part:
         return None
     vocabulary = vocabulary_of(question, " ".join(table.names))
-    query = _understand(question, table, names, vocabulary)
-    if query is None and table.with_flags is not None:  # "Which rooms have a projector?" of 0 and 1
-        query = _understand(question, table.with_flags, names, vocabulary)
-    return query
+    for reading in (table, *table.other_readings):
+        query = _understand(question, reading, names, vocabulary)
+        if query is not None:
+            return query
+    return None
 
 
 def _understand(question: str, table: Table, names: Sequence[str], vocabulary: Vocabulary) -> Query | None:
@@ -203,10 +206,12 @@ class _Reading:
         """The column, and the period if it is one of dates. "A month" behind a number is a unit."""
         for at, symbol in enumerate(self._symbols):
             if symbol.sign == "m" and self._symbols[at - 1].sign not in "Ku":
-                return column_of_days(self._table), str(symbol.meant)
+                find = column_of_time if symbol.meant == "year" else column_of_days
+                return find(self._table), str(symbol.meant)
             if symbol.sign == "j" and "how" not in self._match.re.groupindex:
                 columns = self._symbols[at + 1].columns
-                return (columns[0], "") if columns else (None, "")
+                is_year = bool(columns) and columns[0].kind == "date" and YEAR.fullmatch(columns[0].head)
+                return (columns[0], "year" if is_year else "") if columns else (None, "")
         return None, ""
 
     def _check_group(
@@ -262,7 +267,7 @@ class _Reading:
     def _is_of_moments(self) -> bool:
         """Whether the rows say the same of one thing at several times: the population of a city by year."""
         times = [name for name in self._table.names[1:] if ORDERED_BY_TIME.fullmatch(name)]
-        has_numbers = any(self._table.columns[name].kind == "number" for name in times)
+        has_numbers = any(self._table.columns[name].kind in ("number", "date") for name in times)
         return has_numbers and len({*self._table.columns[self._table.names[0]].values.values()}) < len(
             self._table.rows
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
-from ragcore.structure.column_names import MONEY, ORDERED, SCALED
+from ragcore.structure.column_names import MONEY, ORDERED, SCALED, YEAR
 from ragcore.text.keywords import words
 from ragcore.text.quotable_units import MAX_ROW_CHARS, is_row, name_in_row
 from ragcore.text.table_facts import dates_in, numbers_in
@@ -47,6 +47,7 @@ _TOTAL = re.compile(
     r"|.*(?:合计|总计|小计|平均|其中).*",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _QUARTER = re.compile(r"[QT][1-4]\b.*|[HS][12]\b.*")
 _ROW_NUMBER = re.compile(r"\d+ \| (?=[^|;]*: )")  # in a column without a name
 _SCALES = frozenset(("M", "k", "K", "bn", "Mio", "Mrd"))
@@ -109,13 +110,14 @@ class Column:
 class Table:
     """`rows` are without those of totals and averages, which are in `totals`. `is_part`: a line among its
     rows is none, or another part has the same columns, so that it is unclear which rows belong together.
-    `has_digits_as_flags`: 0 and 1 are no and yes in columns of nothing else."""
+    `has_digits_as_flags` and `has_years_as_dates`: see `other_readings`."""
 
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     totals: tuple[Row, ...] = ()
     is_part: bool = False
     has_digits_as_flags: bool = False
+    has_years_as_dates: bool = False
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -123,11 +125,16 @@ class Table:
         return {name: _column(self, name) for name in self.names if name}
 
     @cached_property
-    def with_flags(self) -> Table | None:
-        """The table with 0 and 1 as no and yes in columns of nothing else; None without such a column."""
+    def other_readings(self) -> Sequence[Table]:
+        """The table with 0 and 1 as no and yes in columns of nothing else, with the numbers of a column of
+        years as dates, and with both; only those that differ."""
         numbers = [column for column in self.columns.values() if column.kind == "number"]
-        has_flags = any({*column.values.values()} == {0.0, 1.0} for column in numbers)
-        return replace(self, has_digits_as_flags=True) if has_flags else None
+        readings = [self]
+        if any({*column.values.values()} == {0.0, 1.0} for column in numbers):
+            readings.append(replace(self, has_digits_as_flags=True))
+        if any(YEAR.fullmatch(column.name) for column in numbers):
+            readings += [replace(table, has_years_as_dates=True) for table in readings]
+        return readings[1:]
 
     @cached_property
     def months(self) -> Mapping[int, set[int]]:
@@ -255,7 +262,10 @@ def _may_sum_up(row: Row, others: Sequence[Row]) -> bool:
     """Whether a number of the row is the sum of the others, or each is their mean."""
     is_mean: list[bool] = []
     for name, cell in row.cells.items():
-        values, _ = _numbers(list({cell, *(other.cells[name] for other in others if other.cells.get(name))}))
+        cells = {cell, *(other.cells[name] for other in others if other.cells.get(name))}
+        if cells <= {"0", "1"}:
+            continue  # no and yes
+        values, _ = _numbers(list(cells))
         terms = [values[other.cells[name]] for other in others if other.cells.get(name) in values]
         if cell in values and len(terms) > 1:
             if abs(values[cell] - sum(terms)) < ROUNDING and any(terms):
@@ -277,6 +287,8 @@ def _column(table: Table, name: str) -> Column:
     dates = dates_in(different)
     if any(0 in date for date in dates.values()):
         dates = {}  # months among days
+    if table.has_years_as_dates and YEAR.fullmatch(name) and all(map(_YEAR.fullmatch, different)):
+        dates, numbers = {text: (int(text), 0, 0) for text in different}, {}
     typed: dict[str, Mapping[str, object]] = {"flag": flags, "date": dates, "number": numbers}
     for kind, values in typed.items():
         read = {at: values[text] for at, text in texts.items() if text in values}

@@ -77,6 +77,31 @@ def test_0_and_1_are_numbers_or_no_and_yes(question: str, sentence: str) -> None
     assert computed.sentence == sentence
 
 
+FILMS = """Film | Year | Cost | Award
+Film: Ada; Year: 1999; Cost: 12; Award: 1
+Film: Bob; Year: 2004; Cost: 9; Award: 0
+Film: Cy; Year: 2010; Cost: 30; Award: 1
+Film: Di; Year: 2010; Cost: 21; Award: 0"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Which films have an award in 2010?", "1 of 4 rows where Award is yes and Year is in 2010:"),
+        ("Which films are in 2010?", "2 of 4 rows where Year is in 2010:"),
+        ("How many films are before 2005?", "**2** of 4 rows where Year is before 2005."),
+        ("How many films since 2004?", "**3** of 4 rows where Year is not before 2004."),
+        ("How many films are there per year?", "Rows by year, 4 in all:"),
+        ("Which films are after 2004?", "2 of 4 rows where Year is after 2004:"),
+        ("Which films are from 2010?", None),  # they may be those since then
+        ("What is the average year?", None),
+    ],
+)
+def test_a_column_of_years_is_one_of_numbers_and_of_dates(question: str, sentence: str | None) -> None:
+    computed = ask(question, FILMS)
+    assert sentence == (computed and computed.sentence.split("\n")[0])
+
+
 COURSES = """Course | Day | Fee
 Course: Pottery; Day: Monday; Fee: 40
 Course: Drawing; Day: Friday; Fee: 35
