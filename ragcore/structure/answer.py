@@ -73,6 +73,8 @@ class _Computation:
             raise Unclear
         if not self._is_readable():
             raise Unclear
+        if query.counts_things and not self._has_each_once():
+            raise Unclear
         self._where = _where(conditions, self._wording)
         self._unread = self._unread_cells([condition.column for condition in conditions])
         chosen: Sequence[int] = range(len(self._rows))
@@ -87,6 +89,15 @@ class _Computation:
         if query.flow and is_signed and _signs(query.column, used) != {query.flow == "spent"}:
             raise Unclear  # some was paid back
         return self._grouped(used, query.group) if query.group is not None else self._computed(used)
+
+    def _has_each_once(self) -> bool:
+        """Whether no row names what another names, at the time that is asked for."""
+        rows: Sequence[int] = range(len(self._rows))
+        for condition in self._query.conditions:
+            if condition.column.kind == "date":
+                rows = _meeting(condition, rows)
+        names = [self._rows[at].cells.get(self._query.table.names[0]) for at in rows]
+        return len(set(names)) == len(names)
 
     def _is_readable(self) -> bool:
         """Not if a cell says what may change the result, such as "free" beside prices. A sum may leave out

@@ -78,6 +78,7 @@ _FORMS: tuple[tuple[Operation, str], ...] = (
     ("average", f"M(?P<target>v){_ROWS}A"),
     # Which room has the most seats? 哪个会议室座位最多？ the three cheapest rooms, les salles les plus chères
     ("most", f"W{_ROWS}{_CONDITIONS}w(?P<how>X)n?{_C}"),
+    ("most", f"W{_ROWS}w(?P<how>X)n?{_C}{_CONDITIONS}"),
     ("most", f"W(?P<limit>K){_ROWS}w(?P<how>X)n?{_C}"),
     ("most", f"(?:Wb|L)?(?P<limit>K){_ROWS}w(?P<how>X)n?{_C}"),
     ("most", f"W{_ROWS}(?:s?{_C}(?P<how>X))"),

@@ -39,7 +39,8 @@ class Query:
     `group` is the column by whose values, or by whose `period` ("month", "quarter", "year"), the result is
     divided. `limit`: the most rows of an extreme, 0 for those that have it. `direction`: what comes first in
     a sort, or what the first row of a difference is supposed to have. A value, a difference and a balance are
-    those of the rows that meet the conditions; a difference has two.
+    those of the rows that meet the conditions; a difference has two. `counts_things`: each row must be one of
+    what the first column names.
     """
 
     table: Table
@@ -51,4 +52,5 @@ class Query:
     period: str = ""
     limit: int = 0
     direction: str = ""  # "most" or "least"
+    counts_things: bool = False
     language: str = "en"  # ISO 639-1

@@ -8,11 +8,12 @@ wrong number is worse than none.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from ragcore.structure.column_names import (
     ACCOUNT,
+    DAY,
     MEASURE,
     MONEY,
     NEVER_ADDED,
@@ -55,11 +56,22 @@ def understand(question: str, table: Table, names: Sequence[str] = ()) -> Query 
     if table.is_part:
         return None
     vocabulary = vocabulary_of(question, " ".join(table.names))
-    for reading in (table, *table.other_readings):
+    for reading in _readings(table):
         query = _understand(question, reading, names, vocabulary)
         if query is not None:
             return query
     return None
+
+
+def _readings(table: Table) -> Iterator[Table]:
+    """If the first column is one of times, each column of text may name the rows: "Which country ..." """
+    readings = (table, *table.other_readings)
+    yield from readings
+    if DAY.fullmatch(table.names[0]) or YEAR.fullmatch(table.names[0]):
+        for reading in readings:
+            for column in reading.columns.values():
+                if column.kind == "text":
+                    yield reading.named_by(column.name)
 
 
 def _understand(question: str, table: Table, names: Sequence[str], vocabulary: Vocabulary) -> Query | None:
@@ -92,7 +104,6 @@ class _Reading:
 
     def query(self, operation: Operation) -> Query:
         """Raises Unclear if the parts of the question do not hold together."""
-        self._check_rows()
         self._check_measures()
         column = self._column(operation)
         conditions = self._conditions(operation)
@@ -114,6 +125,7 @@ class _Reading:
             period,
             self._limit(),
             self._direction(),
+            any(symbol.sign == "R" for symbol in self._symbols),
             self._vocabulary.language,
         )
 
@@ -121,14 +133,6 @@ class _Reading:
         if self._match.re.groupindex.get(name) is None or self._match.group(name) is None:
             return ()
         return self._symbols[slice(*self._match.span(name))]
-
-    def _check_rows(self) -> None:
-        """Each row must be one of what is counted or compared. It is not if the first column has a value
-        twice."""
-        if any(symbol.sign == "R" for symbol in self._symbols):
-            values = {row.cells.get(self._table.names[0]) for row in self._table.rows}
-            if len(values) < len(self._table.rows):
-                raise Unclear
 
     def _check_measures(self) -> None:
         """Numbers of several currencies or units are not compared."""

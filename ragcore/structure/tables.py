@@ -136,6 +136,13 @@ class Table:
             readings += [replace(table, has_years_as_dates=True) for table in readings]
         return readings[1:]
 
+    def named_by(self, name: str) -> Table:
+        """The table with this column as the first, which names its rows. What is read of it is shared."""
+        others = (other for other in self.names if other != name)
+        table = replace(self, names=(name, *others))
+        table.__dict__.update(columns=self.columns, months=self.months, values=self.values)
+        return table
+
     @cached_property
     def months(self) -> Mapping[int, set[int]]:
         """The months of each year in the columns of dates."""

@@ -102,6 +102,35 @@ def test_a_column_of_years_is_one_of_numbers_and_of_dates(question: str, sentenc
     assert sentence == (computed and computed.sentence.split("\n")[0])
 
 
+HEALTH = """Year | Country | Spending
+Year: 2009; Country: Japan; Spending: 30
+Year: 2009; Country: Germany; Spending: 40
+Year: 2010; Country: Japan; Spending: 31
+Year: 2010; Country: Germany; Spending: 43"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (
+            "Which country had the highest spending in 2010?",
+            "**43** is the highest Spending where Year is in 2010, of 2 rows.",
+        ),
+        (
+            "Which countries had a spending above 30 in 2009?",
+            "1 of 4 rows where Spending is more than 30 and Year is in 2009:",
+        ),
+        ("How many countries are there in 2010?", "**2** of 4 rows where Year is in 2010."),
+        ("Which country had the highest spending?", None),  # each has two rows
+        ("How many countries are there?", None),
+        ("Which countries had a spending above 30?", None),
+    ],
+)
+def test_rows_of_a_time_are_named_by_another_column(question: str, sentence: str | None) -> None:
+    computed = ask(question, HEALTH)
+    assert sentence == (computed and computed.sentence)
+
+
 COURSES = """Course | Day | Fee
 Course: Pottery; Day: Monday; Fee: 40
 Course: Drawing; Day: Friday; Fee: 35
