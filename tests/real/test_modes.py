@@ -62,7 +62,7 @@ def answered(library: Library, *asks: Ask) -> list[Message]:
     answers = []
     for ask in asks:
         run = runs.start(conversation, ask)
-        assert run.wait(120)
+        assert run.wait(300)
         message = library.conversations.message(run.message_id)
         assert message is not None
         assert message.state == "done", message.problem
