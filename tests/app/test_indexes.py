@@ -208,7 +208,8 @@ def test_name_typed_before_a_slow_server_answers_is_saved(page: Page, app: App) 
         os.kill(app.process.pid, signal.SIGSTOP)
         try:
             rename_box(page).click()
-            assert name_field(page).input_value(timeout=5_000) == before
+            # drawn first, filled then; both without the server
+            until(page, lambda before=before: name_field(page).input_value(timeout=5_000) == before, 5)
             name_field(page).fill(name)
             page.locator(".st-key-rename_index button").click()
         finally:
