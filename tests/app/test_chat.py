@@ -130,7 +130,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     back.click()
     assert page.locator(".st-key-panel .label").inner_text() != shown
     assert goes_on.inner_text() == f"Continues on {shown.split(' of ')[0].lower()}"
-    assert goes_on.is_visible()
+    until(page, goes_on.is_visible)
     assert page.locator(".st-key-panel .sheet mark").count() >= 1
     turn.click()
     assert page.locator(".st-key-panel .label").inner_text() == shown

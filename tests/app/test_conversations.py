@@ -123,10 +123,10 @@ def test_conversation_list_is_searched_while_it_is_typed(page: Page, app: App) -
     assert search.evaluate("el => el === document.activeElement")
     search.press_sequentially("xi")
     page.get_by_text("No conversation contains these words.").wait_for()
-    assert search.input_value() == "lighthouse taxi"
+    until(page, lambda: search.input_value() == "lighthouse taxi")
     page.get_by_role("button", name="New chat").click()
     until(page, lambda: titles.count() == 5)
-    assert search.input_value() == ""
+    until(page, lambda: search.input_value() == "")
 
 
 def test_phone_menu_closes_after_choosing_a_page(page: Page, app: App) -> None:

@@ -207,7 +207,7 @@ def test_forms_open_as_files_land_and_typing_stays_as_files_are_read(page: Page,
         library.intake.add(path, "note.md")  # as another tab does
     until(page, lambda: is_read(empty_app, "note.md"))
     page.wait_for_timeout(1500)  # the screen would have been drawn anew by now
-    assert page.get_by_label("Text", exact=True).input_value() == "The lamp is lit at dusk."
+    until(page, lambda: page.get_by_label("Text", exact=True).input_value() == "The lamp is lit at dusk.")
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "note.md").wait_for()
     row(page, "The lamp is lit at dusk.txt").wait_for()

@@ -201,7 +201,7 @@ def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app
     evaluate.get_by_role("button", name="New setting").click()
     # as in Settings, once more
     until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")
-    assert evaluate.get_by_label("Name", exact=True).input_value() == ""
+    until(evaluate, lambda: evaluate.get_by_label("Name", exact=True).input_value() == "")
     evaluate.keyboard.press("Escape")
     save.wait_for(state="detached")
     evaluate.locator(".st-key-measure button").click()

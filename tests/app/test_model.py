@@ -101,7 +101,7 @@ def test_a_model_is_connected_and_its_key_is_never_displayed_again(
     settings.get_by_role("heading", name="Ask your documents").wait_for()
     settings.get_by_role("link", name="Settings").click()
     settings.get_by_text("Not saved yet").wait_for()
-    assert settings.get_by_label("Address", exact=True).input_value() == nobody
+    until(settings, lambda: settings.get_by_label("Address", exact=True).input_value() == nobody)
     settings.get_by_role("button", name="Discard").click()
     settings.get_by_text("Not saved yet").wait_for(state="detached")
 
@@ -110,7 +110,7 @@ def test_a_model_is_connected_and_its_key_is_never_displayed_again(
     settings.get_by_text("Remove the saved key").wait_for()
     settled(settings)
     assert KEY not in settings.content()
-    assert settings.get_by_label("Key", exact=True).input_value() == ""
+    until(settings, lambda: settings.get_by_label("Key", exact=True).input_value() == "")
     settings.goto(f"{app.url}/chat")
     ask(settings, "What happened on Regatta night in 2022?")
     answered(settings)

@@ -59,7 +59,7 @@ def test_a_prompt_is_refused_in_words_and_saved_while_being_typed(
     report = settings.locator(".st-key-problem_prompt")
     report.get_by_text("{kontext_str} cannot be used here. {context_str} is missing.").wait_for()
     look(settings, "wording refused")
-    assert message(settings).input_value() == wrong
+    until(settings, lambda: message(settings).input_value() == wrong)
 
     message(settings).fill(f"Think of a ZEBRA first.\n{SAID}")
     save(settings)  # pressed once, and the field is still being typed in

@@ -65,7 +65,7 @@ def test_a_price_follows_the_typing(page: Page, app: App) -> None:
         page, lambda: re.match("Compact: 1 call, about", price.inner_text()) and price.inner_text() != before
     )
     assert box.evaluate("one => document.activeElement === one")
-    assert box.input_value().startswith("Which year had the most passengers of all years")
+    until(page, lambda: box.input_value().startswith("Which year had the most passengers of all years"))
     box.fill("")
     price.get_by_text("Type a question to see").wait_for()
 

@@ -139,7 +139,7 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
 
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator(".st-key-replay .modes button", has_text="Step by step").click()
-    assert cell(page, "react", 0).is_visible()
+    until(page, cell(page, "react", 0).is_visible)
     assert not cell(page, "context", 0).is_visible()
     page.set_viewport_size({"width": 1280, "height": 860})
     page.get_by_role("button", name="Back to the chat").click()
@@ -195,7 +195,7 @@ def list_table_and_heading(page: Page, server: ScriptedServer) -> None:
         assert answer.locator("strong").all_inner_texts() == ["Wind", "stops"]
         cells = answer.locator("table :is(th, td)").all_inner_texts()
         assert [" ".join(text.split()[:1]) for text in cells] == ["Wind", "Car", "45", "stops"]
-        assert answer.locator("td").last.is_visible()
+        until(page, answer.locator("td").last.is_visible)
     page.set_viewport_size({"width": 1280, "height": 860})
 
 

@@ -75,7 +75,7 @@ def test_passages_and_token_count_come_before_the_first_word(
     words.wait_for()
     page.get_by_text("I have").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
-    assert chips.get_by_text("Reading:").is_visible()
+    until(page, chips.get_by_text("Reading:").is_visible)
     answered(page)
     finished = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
     assert [box and box["y"] for box in growing] == [box and box["y"] for box in finished]
@@ -202,12 +202,12 @@ def test_citation_pressed_while_its_answer_grows_stays_until_the_next(
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel_head").get_by_text("1 ·").wait_for()
     page.locator(".st-key-panel mark").first.wait_for()
-    assert page.locator(".st-key-stop button").is_visible()  # it grows beside the panel
+    until(page, page.locator(".st-key-stop button").is_visible)  # it grows beside the panel
     page.get_by_text("Paragraph 4 and so").wait_for()
     page.locator(".st-key-stop button").click()
     answered(page)
     panel = page.locator(".st-key-panel")
-    assert panel.is_visible()
+    until(page, panel.is_visible)
     until(page, lambda: "&p=passage." in page.url)
 
     settled(page)
@@ -238,7 +238,7 @@ def test_reading_bar_appears_once_and_advances_meanwhile(
     other.goto(app.url)
     row(other, "towns.txt").get_by_role("button", name="Stop").click()
     bar.wait_for(state="hidden")
-    assert page.locator(".st-key-stop button").is_visible()  # nobody waits for the answer to end
+    until(page, page.locator(".st-key-stop button").is_visible)  # nobody waits for the answer to end
     row(other, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(other, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
     other.get_by_text("towns.txt was deleted").wait_for()
