@@ -19,7 +19,7 @@ from ragcore.observe import Span, start, within
 from ragcore.prompts.prompt import Origin, Prompt
 from ragcore.prompts.wording import TABLE_QUERY
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.schema import NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.structure.answer import Computed, compute
 from ragcore.structure.cells import compute_cells, without_operation
 from ragcore.structure.question import understand
@@ -116,7 +116,8 @@ def stream_computed(
         if len(marks) < len(computed.rows):  # a passage was deleted meanwhile
             return None
         text = _with_rows(computed, [len(sources) + mark for mark in marks])
-        texts.append(text if len(results) == 1 else f"{_file_name(document_id, store)}:\n\n{text}")
+        name = found[0].node.metadata.get("file_name", "")
+        texts.append(text if len(results) == 1 else f"{name}:\n\n{text}")
         sources += found
     text = "\n\n".join(texts)
     rows = "\n".join(row.text for computed, _ in results for row in computed.rows)
@@ -148,12 +149,22 @@ def _small_tables(documents: Sequence[StoredDocument], store: Store) -> list[Nam
 
 
 def _tables_of(document_id: str, store: Store) -> list[NamedTable]:
-    try:
-        document = store.document(document_id)
-    except UnknownDocumentError:  # deleted after the retrieval
+    document = _document(document_id, store)
+    if document is None:
         return []
-    name = PurePath(str(document.metadata.get("file_name", ""))).stem
-    return [NamedTable(document_id, name, table) for table in read_tables(document.text)]
+    return [NamedTable(document_id, _stem(document), table) for table in read_tables(document.text)]
+
+
+def _document(document_id: str, store: Store) -> Document | None:
+    try:
+        return store.document(document_id)
+    except UnknownDocumentError:  # deleted after the retrieval
+        return None
+
+
+def _stem(document: Document) -> str:
+    """The name of the file without its suffix."""
+    return PurePath(str(document.metadata.get("file_name", ""))).stem
 
 
 def table_results(question: str, document_id: str, store: Store) -> list[Computed]:
@@ -164,21 +175,13 @@ def table_results(question: str, document_id: str, store: Store) -> list[Compute
 
 def _of_cells(question: str, document_id: str, store: Store) -> list[tuple[Computed, str]]:
     """What the two-way tables of a document say, the same once."""
-    try:
-        document = store.document(document_id)
-    except UnknownDocumentError:  # deleted after the retrieval
+    document = _document(document_id, store)
+    if document is None or len(document.text) > MAX_CELLS_READ:
         return []
-    if len(document.text) > MAX_CELLS_READ:
-        return []
-    name = PurePath(str(document.metadata.get("file_name", ""))).stem
-    found = compute_cells(question, _two_way_tables_of(document.text), name, document.text)
-    return [
-        (computed, document_id) for computed in {computed.sentence: computed for computed in found}.values()
-    ]
-
-
-def _file_name(document_id: str, store: Store) -> str:
-    return str(store.document(document_id).metadata.get("file_name", ""))
+    tables = _two_way_tables_of(document.text)
+    found = compute_cells(question, tables, _stem(document), document.text)
+    distinct = {computed.sentence: computed for computed in found}
+    return [(computed, document_id) for computed in distinct.values()]
 
 
 def _understood(question: str, tables: Sequence[NamedTable]) -> Iterator[tuple[Computed, str]]:

@@ -159,9 +159,8 @@ def _is_named(table: Table, symbols: Sequence[Symbol]) -> bool:
     front of one, which is in the table as in the question."""
     values = [symbol for symbol in symbols if symbol.sign == "V"]
     column = values[0].columns[0]
-    if any(str(value).casefold() in _WEEKDAYS for value in _values_of(values)) and not _is_of_weekdays(
-        column
-    ):
+    names_day = any(str(value).casefold() in _WEEKDAYS for value in _values_of(values))
+    if names_day and not _is_of_weekdays(column):
         return False  # "daily" is on Friday, too
     if any(symbol.sign == "x" for symbol in symbols):
         return True
